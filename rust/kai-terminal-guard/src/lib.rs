@@ -1,0 +1,1 @@
+pub const SOURCE: &str = include_str!("main.rs");

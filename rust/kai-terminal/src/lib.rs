@@ -1,0 +1,1 @@
+//! Terminal sessions that a program can hold.

@@ -1,0 +1,307 @@
+//! The scrollback: logical lines that have left the screen, kept compactly and bounded in lines and in bytes.
+//!
+//! Text, runs and line ends lie in blocks. A block holds at most one piece of each logical line; a line longer than
+//! a block goes on in the next ones, and when bytes run out its oldest pieces go first. Every block knows the
+//! absolute number and the offset of its first byte, so that positions stay true whatever was dropped.
+
+use std::collections::VecDeque;
+
+use crate::Position;
+use crate::line::Run;
+use crate::style::StyleId;
+
+const MAX_BLOCK: usize = 32 * 1024;
+const MIN_BLOCK: usize = 256;
+
+/// What a line or a run costs beside its text.
+const PIECE_COST: usize = std::mem::size_of::<Piece>();
+const RUN_COST: usize = std::mem::size_of::<Run>();
+
+/// A logical line, or the part of it that lies in this block.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    text_end: u32,
+    runs_end: u32,
+}
+
+#[derive(Debug)]
+struct Block {
+    /// The number of the logical line of piece 0.
+    line: u64,
+    /// The offset in that line at which piece 0 begins.
+    offset: usize,
+    text: String,
+    runs: Vec<Run>,
+    pieces: Vec<Piece>,
+    /// How many pieces at the front were dropped.
+    dropped: usize,
+}
+
+/// One logical line's text in one block, with its runs (whose starts count from the block's text).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) line: u64,
+    pub(crate) offset: usize,
+    pub(crate) text: &'a str,
+    pub(crate) runs: &'a [Run],
+}
+
+#[derive(Debug)]
+pub(crate) struct History {
+    blocks: VecDeque<Block>,
+    spare: Option<Block>,
+    max_lines: usize,
+    max_bytes: usize,
+    block_size: usize,
+    bytes: usize,
+    /// Where the next row to arrive begins: the end of the scrollback.
+    end: Position,
+    /// The last row that arrived goes on in the next one.
+    open: bool,
+    /// The oldest position kept.
+    start: Position,
+}
+
+impl History {
+    pub(crate) fn new(max_lines: usize, max_bytes: usize) -> History {
+        History {
+            blocks: VecDeque::new(),
+            spare: None,
+            max_lines,
+            max_bytes,
+            block_size: (max_bytes / 16).clamp(MIN_BLOCK, MAX_BLOCK),
+            bytes: 0,
+            end: Position::default(),
+            open: false,
+            start: Position::default(),
+        }
+    }
+
+    /// Where the scrollback ends and the screen begins.
+    pub(crate) fn end(&self) -> Position {
+        self.end
+    }
+
+    /// The oldest position kept; its offset is not 0 when the beginning of its line was dropped.
+    pub(crate) fn start(&self) -> Position {
+        self.start
+    }
+
+    /// Takes a row that leaves the screen; `wrapped` says that its line goes on in the next one.
+    pub(crate) fn push(&mut self, text: &str, runs: &[Run], wrapped: bool) {
+        let mut from = 0;
+        loop {
+            let room = self.room(text.len() - from, from > 0);
+            let to = cell_boundary(text, from, room);
+            self.push_piece(&text[from..to], from, runs);
+            from = to;
+            if from == text.len() {
+                break;
+            }
+        }
+        self.open = wrapped;
+        if !wrapped {
+            self.end = Position {
+                line: self.end.line + 1,
+                offset: 0,
+            };
+        }
+        self.enforce_bounds();
+    }
+
+    /// Ends the line that the top row of the screen would have continued.
+    pub(crate) fn close_line(&mut self) {
+        if self.open {
+            self.open = false;
+            self.end = Position {
+                line: self.end.line + 1,
+                offset: 0,
+            };
+            self.enforce_bounds();
+        }
+    }
+
+    /// Forgets everything kept; the numbers go on.
+    pub(crate) fn clear(&mut self) {
+        self.blocks.clear();
+        self.bytes = 0;
+        self.start = self.end;
+    }
+
+    /// Makes room for a piece of a line and says how long it may be.
+    fn room(&mut self, wanted: usize, fresh: bool) -> usize {
+        let room = |block: &Block| self.block_size.saturating_sub(block.text.len());
+        let fits = self.blocks.back().is_some_and(|block| {
+            block.pieces.len() < self.block_size && (room(block) >= wanted.min(self.block_size))
+        });
+        if !fits || fresh {
+            let mut block = self.spare.take().unwrap_or_else(|| Block {
+                line: 0,
+                offset: 0,
+                text: String::with_capacity(self.block_size),
+                runs: Vec::new(),
+                pieces: Vec::new(),
+                dropped: 0,
+            });
+            block.line = self.end.line;
+            block.offset = self.end.offset;
+            self.blocks.push_back(block);
+        }
+        self.blocks.back().map_or(self.block_size, room)
+    }
+
+    /// Adds the part of a row that begins at `from` in it to the last block.
+    fn push_piece(&mut self, text: &str, from: usize, runs: &[Run]) {
+        let Some(block) = self.blocks.back_mut() else {
+            return;
+        };
+        let base = block.text.len();
+        block.text.push_str(text);
+        let to = from + text.len();
+        let next = runs.partition_point(|run| run.start as usize <= from);
+        let first = next
+            .checked_sub(1)
+            .map_or(StyleId::DEFAULT, |index| runs[index].style);
+        let continues = block.pieces.len() as u64 + block.line > self.end.line;
+        let runs_before = block.runs.len();
+        let previous = if continues {
+            let pieces = block.pieces.len();
+            let runs_begin = if pieces > 1 {
+                block.pieces[pieces - 2].runs_end
+            } else {
+                0
+            };
+            block.runs[runs_begin as usize..]
+                .last()
+                .map_or(StyleId::DEFAULT, |run| run.style)
+        } else {
+            StyleId::DEFAULT
+        };
+        if first != previous && !text.is_empty() {
+            block.runs.push(Run {
+                start: base as u32,
+                style: first,
+            });
+        }
+        for run in &runs[next..] {
+            if run.start as usize >= to {
+                break;
+            }
+            block.runs.push(Run {
+                start: (base + run.start as usize - from) as u32,
+                style: run.style,
+            });
+        }
+        let added_runs = block.runs.len() - runs_before;
+        if continues {
+            block.pieces.pop();
+        } else {
+            self.bytes += PIECE_COST;
+        }
+        block.pieces.push(Piece {
+            text_end: block.text.len() as u32,
+            runs_end: block.runs.len() as u32,
+        });
+        self.bytes += text.len() + added_runs * RUN_COST;
+        self.end.offset += text.len();
+    }
+
+    fn enforce_bounds(&mut self) {
+        while self.bytes > self.max_bytes || self.line_count() > self.max_lines as u64 {
+            if !self.drop_oldest() {
+                return;
+            }
+        }
+    }
+
+    /// How many lines are kept, wholly or in part.
+    fn line_count(&self) -> u64 {
+        self.end.line - self.start.line + u64::from(self.open)
+    }
+
+    /// Drops the oldest piece; false when nothing is kept.
+    fn drop_oldest(&mut self) -> bool {
+        let Some(block) = self.blocks.front_mut() else {
+            return false;
+        };
+        let piece = block.piece(block.dropped);
+        self.bytes = self
+            .bytes
+            .saturating_sub(piece.text.len() + piece.runs.len() * RUN_COST + PIECE_COST);
+        let after = Position {
+            line: piece.line,
+            offset: piece.offset + piece.text.len(),
+        };
+        block.dropped += 1;
+        if block.dropped == block.pieces.len()
+            && let Some(mut block) = self.blocks.pop_front()
+        {
+            block.text.clear();
+            block.runs.clear();
+            block.pieces.clear();
+            block.dropped = 0;
+            self.spare = Some(block);
+        }
+        self.start = match self.blocks.front() {
+            // The line goes on in the next block, so its beginning is what was lost.
+            Some(next) if next.dropped == 0 && next.line == after.line => after,
+            Some(_) => Position {
+                line: after.line + 1,
+                offset: 0,
+            },
+            None => self.end,
+        };
+        true
+    }
+
+    /// The parts of the lines from `line` on, oldest first.
+    pub(crate) fn parts_from(&self, line: u64) -> impl Iterator<Item = Part<'_>> {
+        let mut first = self
+            .blocks
+            .partition_point(|block| block.line + block.pieces.len() as u64 <= line);
+        // A line that began in earlier blocks ends as the only piece of each of them, so the search lands on the
+        // first block that holds a piece of it.
+        first = first.min(self.blocks.len());
+        self.blocks.range(first..).flat_map(move |block| {
+            let skip = usize::try_from(line.saturating_sub(block.line)).unwrap_or(usize::MAX);
+            (skip.max(block.dropped)..block.pieces.len()).map(|index| block.piece(index))
+        })
+    }
+}
+
+impl Block {
+    fn piece(&self, index: usize) -> Part<'_> {
+        let (text_start, runs_start) = match index.checked_sub(1) {
+            Some(before) => (
+                self.pieces[before].text_end as usize,
+                self.pieces[before].runs_end as usize,
+            ),
+            None => (0, 0),
+        };
+        let piece = self.pieces[index];
+        Part {
+            line: self.line + index as u64,
+            offset: if index == 0 { self.offset } else { 0 },
+            text: &self.text[text_start..piece.text_end as usize],
+            runs: &self.runs[runs_start..piece.runs_end as usize],
+        }
+    }
+}
+
+/// The last place in `text`, at most `room` bytes behind `from`, where it may be cut: before a character that begins
+/// a cell. Always behind `from`, so that cutting comes to an end.
+fn cell_boundary(text: &str, from: usize, room: usize) -> usize {
+    if text.len() - from <= room {
+        return text.len();
+    }
+    let mut at = text.floor_char_boundary(from + room);
+    while at > from
+        && text[at..]
+            .chars()
+            .next()
+            .is_some_and(|next| crate::width::char_width(next) == 0)
+    {
+        at = text.floor_char_boundary(at - 1);
+    }
+    if at > from { at } else { text.len() }
+}

@@ -1,0 +1,126 @@
+//! Styles: what a character looks like, interned so that a run of text carries two bytes.
+
+use std::collections::HashMap;
+
+/// A colour as the program named it; which colour an index shows is the viewer's choice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Color {
+    /// The terminal's own foreground or background.
+    #[default]
+    Default,
+    /// An entry of the 256-colour palette (0 to 15 are the named ones).
+    Indexed(u8),
+    /// Red, green and blue.
+    Rgb(u8, u8, u8),
+}
+
+/// The kind of underline (SGR 4, 4:0 to 4:5 and 21).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Underline {
+    #[default]
+    None,
+    Single,
+    Double,
+    Curly,
+    Dotted,
+    Dashed,
+}
+
+/// The attributes that are on or off, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Attributes(u16);
+
+impl Attributes {
+    pub const BOLD: Attributes = Attributes(1);
+    pub const FAINT: Attributes = Attributes(1 << 1);
+    pub const ITALIC: Attributes = Attributes(1 << 2);
+    pub const BLINK: Attributes = Attributes(1 << 3);
+    pub const INVERSE: Attributes = Attributes(1 << 4);
+    pub const HIDDEN: Attributes = Attributes(1 << 5);
+    pub const STRIKE: Attributes = Attributes(1 << 6);
+    pub const OVERLINE: Attributes = Attributes(1 << 7);
+
+    pub fn contains(self, other: Attributes) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub(crate) fn set(&mut self, other: Attributes, on: bool) {
+        if on {
+            self.0 |= other.0;
+        } else {
+            self.0 &= !other.0;
+        }
+    }
+}
+
+/// Everything about the look of a character but its shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Style {
+    pub foreground: Color,
+    pub background: Color,
+    pub underline_color: Color,
+    pub underline: Underline,
+    pub attributes: Attributes,
+    /// The hyperlink (OSC 8) the text belongs to, as an index into the display's links; 0 is none.
+    pub link: u16,
+}
+
+/// An interned style. The top bit says that the cells were never written (or were erased): such cells show only
+/// their background, and where a line ends in them they are no part of its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StyleId(u16);
+
+impl StyleId {
+    pub(crate) const DEFAULT: StyleId = StyleId(0);
+    pub(crate) const BLANK: StyleId = StyleId(BLANK_BIT);
+
+    pub(crate) fn is_blank(self) -> bool {
+        self.0 & BLANK_BIT != 0
+    }
+
+    pub(crate) fn blank(self) -> StyleId {
+        StyleId(self.0 | BLANK_BIT)
+    }
+
+    pub(crate) fn written(self) -> StyleId {
+        StyleId(self.0 & !BLANK_BIT)
+    }
+}
+
+const BLANK_BIT: u16 = 1 << 15;
+
+/// How many distinct styles a screen and its scrollback may use at once.
+const MAX_STYLES: usize = BLANK_BIT as usize;
+
+/// The table of styles in use. Entry 0 is the default style.
+#[derive(Debug)]
+pub(crate) struct Styles {
+    styles: Vec<Style>,
+    ids: HashMap<Style, StyleId>,
+}
+
+impl Styles {
+    pub(crate) fn new() -> Styles {
+        let mut styles = Styles {
+            styles: Vec::new(),
+            ids: HashMap::new(),
+        };
+        styles.insert(Style::default());
+        styles
+    }
+
+    /// The id of a style, or `None` when the table is full and the style is not in it.
+    pub(crate) fn intern(&mut self, style: Style) -> Option<StyleId> {
+        if let Some(id) = self.ids.get(&style) {
+            return Some(*id);
+        }
+        (self.styles.len() < MAX_STYLES).then(|| self.insert(style))
+    }
+
+    fn insert(&mut self, style: Style) -> StyleId {
+        let id = StyleId(self.styles.len() as u16);
+        self.styles.push(style);
+        self.ids.insert(style, id);
+        id
+    }
+}

@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 
 use crate::charsets::Charsets;
 use crate::history::History;
+use crate::intern::Link;
+use crate::keyboard::KeyboardFlags;
 use crate::line::Line;
+use crate::palette::Palette;
 use crate::style::{StyleId, Styles};
 use crate::{Modes, Options, Sink, Style};
 
@@ -16,7 +19,8 @@ pub struct Cursor {
     pub visible: bool,
 }
 
-/// Where the next character goes. `pending` says that the last column was just written and the next character wraps.
+/// Where the next character goes. `pending` says that the last column was written and the next character wraps; a
+/// back tab moves the cursor and leaves it pending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) row: usize,
@@ -38,6 +42,7 @@ pub(crate) struct Saved {
 pub(crate) struct Grid {
     pub(crate) rows: VecDeque<Line>,
     pub(crate) saved: Saved,
+    pub(crate) keyboard: KeyboardFlags,
 }
 
 impl Grid {
@@ -45,6 +50,7 @@ impl Grid {
         Grid {
             rows: (0..rows).map(|_| Line::new(StyleId::BLANK)).collect(),
             saved: Saved::default(),
+            keyboard: KeyboardFlags::default(),
         }
     }
 }
@@ -79,6 +85,10 @@ pub struct Display {
     pub(crate) primary_place: Place,
     pub(crate) pen: Pen,
     pub(crate) styles: Styles,
+    /// How many styles were in use when the table was last searched.
+    pub(crate) styles_kept: usize,
+    pub(crate) links: Vec<Option<Link>>,
+    pub(crate) palette: Palette,
     /// First and last row of the scroll region.
     pub(crate) top: usize,
     pub(crate) bottom: usize,
@@ -88,6 +98,7 @@ pub struct Display {
     /// The last character printed, for REP; forgotten at the next control.
     pub(crate) last: Option<char>,
     pub(crate) title: String,
+    pub(crate) saved_titles: Vec<String>,
     pub(crate) history: History,
 }
 
@@ -104,6 +115,9 @@ impl Display {
             primary_place: Place::default(),
             pen: Pen::new(Style::default()),
             styles: Styles::new(),
+            styles_kept: 0,
+            links: Vec::new(),
+            palette: Palette::default(),
             top: 0,
             bottom: rows - 1,
             tabs: default_tabs(0, columns).collect(),
@@ -111,6 +125,7 @@ impl Display {
             modes: Modes::default(),
             last: None,
             title: String::new(),
+            saved_titles: Vec::new(),
             history: History::new(options.scrollback_lines, options.scrollback_bytes),
         }
     }
@@ -129,8 +144,12 @@ impl Display {
         &self.title
     }
 
+    /// The modes in force, those of the screen that shows where each has its own.
     pub fn modes(&self) -> Modes {
-        self.modes
+        Modes {
+            kitty_flags: self.grid().keyboard.current(),
+            ..self.modes
+        }
     }
 
     /// Columns and rows.
@@ -159,7 +178,7 @@ impl Display {
         &mut self.grid_mut().rows[row]
     }
 
-    /// The style of what is printed now. When the table of styles is full, text loses its colours, not its letters.
+    /// The style of what is printed now.
     pub(crate) fn written_style(&mut self) -> StyleId {
         if let Some(id) = self.pen.written {
             return id;
@@ -181,11 +200,7 @@ impl Display {
             background: self.pen.style.background,
             ..Style::default()
         };
-        let id = self
-            .styles
-            .intern(style)
-            .unwrap_or(StyleId::DEFAULT)
-            .blank();
+        let id = self.intern(style).blank();
         self.pen.blank = Some(id);
         id
     }
@@ -253,6 +268,8 @@ impl Display {
         self.tabs = default_tabs(0, self.columns).collect();
         self.charsets = Charsets::default();
         self.last = None;
+        self.palette = Palette::default();
+        self.saved_titles.clear();
         self.history.close_line();
         if !std::mem::take(&mut self.title).is_empty() {
             sink.event(self, crate::Event::Title(""));

@@ -1,5 +1,7 @@
 //! The document: the scrollback followed by the primary screen, read as logical lines.
 
+use std::borrow::Cow;
+
 use crate::display::Place;
 use crate::{Display, Position};
 
@@ -187,7 +189,7 @@ impl Display {
     }
 
     /// The place of the cursor in the primary screen.
-    fn document_place(&self) -> Place {
+    pub(crate) fn document_place(&self) -> Place {
         if self.modes.alternate_screen {
             self.primary_place
         } else {
@@ -212,6 +214,19 @@ impl Display {
             .iter()
             .rposition(|row| !row.text().is_empty());
         last.unwrap_or(0).max(self.document_place().row)
+    }
+
+    /// The logical lines from `line` on, each with the position at which what is kept of it begins.
+    pub(crate) fn lines_from(&self, line: u64) -> impl Iterator<Item = (Position, Cow<'_, str>)> {
+        let mut pieces = self.pieces_from(line).peekable();
+        std::iter::from_fn(move || {
+            let first = pieces.next()?;
+            let mut text = Cow::Borrowed(first.text);
+            while let Some(more) = pieces.next_if(|piece| piece.start.line == first.start.line) {
+                text.to_mut().push_str(more.text);
+            }
+            Some((first.start, text))
+        })
     }
 
     /// The pieces of the lines from `line` on.

@@ -100,16 +100,17 @@ impl Display {
 
     /// Erases in the display (ED).
     pub(crate) fn erase_display(&mut self, kind: usize, sink: &mut dyn Sink) {
-        let Place { row, col, pending } = self.place;
+        let Place { row, col, .. } = self.place;
+        let behind = self.behind_last_column();
         let (columns, blank) = (self.columns, self.blank_style());
         let rows = &mut self.grid_mut().rows;
         let from_top = match kind {
             0 => {
-                rows[row].erase(if pending { columns } else { col }, columns, columns, blank);
+                rows[row].erase(if behind { columns } else { col }, columns, columns, blank);
                 rows.iter_mut()
                     .skip(row + 1)
                     .for_each(|line| line.reset(blank));
-                row == 0 && col == 0 && !pending
+                row == 0 && col == 0 && !behind
             }
             1 => {
                 rows.iter_mut().take(row).for_each(|line| line.reset(blank));
@@ -135,11 +136,16 @@ impl Display {
         }
     }
 
+    /// The last column was just written; what a back tab leaves pending does not count.
+    fn behind_last_column(&self) -> bool {
+        self.place.pending && self.place.col + 1 == self.columns
+    }
+
     /// Erases in the line (EL).
     pub(crate) fn erase_line(&mut self, kind: usize) {
         let (col, columns, blank) = (self.place.col, self.columns, self.blank_style());
-        if kind == 0 && self.place.pending {
-            // Nothing is right of the cursor. xterm forgets the pending wrap here.
+        if kind == 0 && self.behind_last_column() {
+            // Nothing is right of the cursor, but the next character does not wrap any more, as in xterm.
             self.place.pending = false;
             return;
         }

@@ -128,6 +128,15 @@ impl History {
         self.start = self.end;
     }
 
+    /// Shows every style the scrollback uses, to be read or renamed.
+    pub(crate) fn each_style(&mut self, visit: &mut impl FnMut(&mut StyleId)) {
+        let runs = self
+            .blocks
+            .iter_mut()
+            .flat_map(|block| block.runs.iter_mut());
+        runs.for_each(|run| visit(&mut run.style));
+    }
+
     /// Makes room for a piece of a line and says how long it may be.
     fn room(&mut self, wanted: usize, fresh: bool) -> usize {
         let room = |block: &Block| self.block_size.saturating_sub(block.text.len());

@@ -11,23 +11,31 @@ mod document;
 mod edit;
 mod escape;
 mod history;
+mod intern;
+mod keyboard;
 pub mod keys;
 mod line;
 mod modes;
 mod osc;
+mod palette;
 mod parser;
 mod print;
 mod reflow;
 mod replies;
 mod screen;
+mod search;
 mod sgr;
+mod snapshot;
 mod style;
+#[cfg(test)]
+mod tests;
 mod width;
 
 pub use display::{Cursor, Display};
 pub use document::Page;
 pub use modes::{Modes, MouseEncoding, MouseMode};
 pub use screen::{Options, Screen};
+pub use snapshot::Span;
 pub use style::{Attributes, Color, Style, Underline};
 
 /// A place in the document: the absolute number of a logical line (0 is the first line ever printed) and a byte

@@ -89,6 +89,53 @@ impl Line {
         self.width
     }
 
+    pub(crate) fn tail(&self) -> StyleId {
+        self.tail
+    }
+
+    pub(crate) fn set_tail(&mut self, tail: StyleId) {
+        self.tail = tail;
+    }
+
+    /// Makes the row hold a text that covers `width` columns.
+    pub(crate) fn set_text(&mut self, text: &str, width: usize, runs: impl Iterator<Item = Run>) {
+        self.reset(self.tail);
+        self.text.push_str(text);
+        self.ascii = text.is_ascii();
+        self.width = width;
+        let mut style = StyleId::DEFAULT;
+        for run in runs {
+            if run.style != style {
+                style = run.style;
+                self.runs.push(run);
+            }
+        }
+    }
+
+    /// The text in stretches of one style.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (&str, StyleId)> {
+        let starts = std::iter::once((0, StyleId::DEFAULT))
+            .chain(self.runs.iter().map(|run| (run.start as usize, run.style)));
+        let ends = self
+            .runs
+            .iter()
+            .map(|run| run.start as usize)
+            .chain(std::iter::once(self.text.len()));
+        starts
+            .zip(ends)
+            .map(|((start, style), end)| (&self.text[start..end], style))
+            .filter(|(text, _)| !text.is_empty())
+    }
+
+    /// Drops the never-written cells at the end of the text, whatever their colour.
+    pub(crate) fn trim_blanks(&mut self) {
+        let len = self.written_len();
+        self.width -= self.text.len() - len;
+        self.text.truncate(len);
+        self.map.truncate(self.width);
+        self.runs.retain(|run| (run.start as usize) < len);
+    }
+
     /// The byte offset of the cell that covers a column; the length of the text for columns right of it.
     pub(crate) fn offset_of(&self, column: usize) -> usize {
         if column >= self.width {
@@ -176,7 +223,7 @@ impl Line {
             self.trim();
             return;
         }
-        if to >= self.width && blank == self.tail {
+        if to >= self.width && blank == self.tail && !self.wrapped {
             self.truncate(from);
             self.trim();
             return;
@@ -356,6 +403,12 @@ impl Line {
         self.replace(column - 1, column + 1, "  ", 2, style);
     }
 
+    /// Shows every style the row uses, to be read or renamed.
+    pub(crate) fn each_style(&mut self, visit: &mut impl FnMut(&mut StyleId)) {
+        self.runs.iter_mut().for_each(|run| visit(&mut run.style));
+        visit(&mut self.tail);
+    }
+
     pub(crate) fn style_at(&self, offset: usize) -> StyleId {
         let next = self
             .runs
@@ -380,6 +433,60 @@ impl Line {
         let text = std::mem::take(&mut self.text);
         push_offsets(&mut self.map, 0, &text, self.width);
         self.text = text;
+    }
+}
+
+#[cfg(test)]
+impl Line {
+    /// The cells with their columns, for comparing; a wide character covers two.
+    pub(crate) fn cells(&self, columns: usize) -> Vec<(String, StyleId)> {
+        let mut cells: Vec<(String, StyleId)> = Vec::new();
+        for (offset, character) in self.text.char_indices() {
+            match char_width(character) {
+                0 => {
+                    let last = cells.iter_mut().rev().find(|cell| !cell.0.is_empty());
+                    last.expect("a cell before a zero-width character")
+                        .0
+                        .push(character);
+                }
+                width => {
+                    cells.push((character.to_string(), self.style_at(offset)));
+                    cells.extend((1..width).map(|_| (String::new(), self.style_at(offset))));
+                }
+            }
+        }
+        cells.resize(cells.len().max(columns), (" ".to_owned(), self.tail));
+        cells
+    }
+
+    /// Panics when the row contradicts itself.
+    pub(crate) fn check(&self, columns: usize) {
+        assert!(self.width <= columns, "{self:?}");
+        assert_eq!(
+            self.width,
+            self.text.chars().map(char_width).sum::<usize>(),
+            "{self:?}"
+        );
+        assert!(!self.ascii || self.text.is_ascii(), "{self:?}");
+        assert!(self.tail.is_blank());
+        let mut style = StyleId::DEFAULT;
+        let mut start = None;
+        for run in &self.runs {
+            assert!(
+                start.is_none_or(|start| start < run.start) && run.style != style,
+                "{self:?}"
+            );
+            assert!(
+                (run.start as usize) < self.text.len()
+                    && self.text.is_char_boundary(run.start as usize)
+            );
+            (start, style) = (Some(run.start), run.style);
+        }
+        if !self.map.is_empty() {
+            let mut map = Vec::new();
+            push_offsets(&mut map, 0, &self.text, self.width);
+            assert_eq!(map, self.map, "{self:?}");
+        }
     }
 }
 

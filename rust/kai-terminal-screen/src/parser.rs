@@ -12,7 +12,7 @@ use crate::{Display, Sink};
 const MAX_OSC: usize = 128 * 1024;
 
 /// The longest device control string that is looked at.
-const MAX_DCS: usize = 256;
+const MAX_DCS: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -46,7 +46,7 @@ pub(crate) struct Parser {
     /// The last byte of a string was 0xC2, the first of a C1 control in UTF-8.
     c1_lead: bool,
     /// Text goes one character at a time: slow, simple, and what the bulk path is compared with.
-    simple: bool,
+    pub(crate) simple: bool,
 }
 
 impl std::fmt::Debug for Parser {
@@ -280,13 +280,13 @@ impl Parser {
         match byte {
             0x18 | 0x1a => self.state = State::Ground,
             0x1b => self.state = State::StringEscape(kind),
-            0x07 if kind == Kind::Osc => self.end_string(performer, kind),
+            0x07 if kind == Kind::Osc => self.end_string(performer, kind, "\x07"),
             0x9c if self.c1_lead => {
                 // U+009C is ST; its first byte was taken for text.
                 if self.string.last() == Some(&0xc2) {
                     self.string.pop();
                 }
-                self.end_string(performer, kind);
+                self.end_string(performer, kind, "\x1b\\");
             }
             byte => self.collect(kind, &[*byte]),
         }
@@ -296,17 +296,17 @@ impl Parser {
 
     fn string_escape(&mut self, performer: &mut Performer<'_>, kind: Kind, byte: u8) -> usize {
         if byte == b'\\' {
-            self.end_string(performer, kind);
+            self.end_string(performer, kind, "\x1b\\");
             return 1;
         }
         self.begin_sequence(performer);
         0
     }
 
-    fn end_string(&mut self, performer: &mut Performer<'_>, kind: Kind) {
+    fn end_string(&mut self, performer: &mut Performer<'_>, kind: Kind, end: &str) {
         self.state = State::Ground;
         match kind {
-            Kind::Osc => performer.display.osc(&self.string, performer.sink),
+            Kind::Osc => performer.display.osc(&self.string, end, performer.sink),
             Kind::Dcs => performer.display.dcs(&self.string, performer.sink),
             Kind::Ignored => {}
         }

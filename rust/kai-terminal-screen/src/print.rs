@@ -76,7 +76,7 @@ impl Display {
     /// A zero-width character joins the cell left of the cursor.
     fn combine(&mut self, character: char) {
         let column = if self.place.pending {
-            self.place.col
+            self.columns - 1
         } else if let Some(column) = self.place.col.checked_sub(1) {
             column
         } else {

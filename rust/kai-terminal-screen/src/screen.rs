@@ -43,6 +43,14 @@ impl Screen {
         }
     }
 
+    /// A screen that takes text one character at a time: what the bulk path is compared with.
+    #[cfg(test)]
+    pub(crate) fn simple(options: Options) -> Screen {
+        let mut screen = Screen::new(options);
+        screen.parser.simple = true;
+        screen
+    }
+
     /// Takes output of the program. The pieces may be cut anywhere: the state and what the sink is told depend on
     /// the bytes alone.
     pub fn feed(&mut self, bytes: &[u8], sink: &mut impl Sink) {

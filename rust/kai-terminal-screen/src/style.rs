@@ -68,7 +68,7 @@ pub struct Style {
 /// An interned style. The top bit says that the cells were never written (or were erased): such cells show only
 /// their background, and where a line ends in them they are no part of its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StyleId(u16);
+pub(crate) struct StyleId(pub(crate) u16);
 
 impl StyleId {
     pub(crate) const DEFAULT: StyleId = StyleId(0);
@@ -85,12 +85,26 @@ impl StyleId {
     pub(crate) fn written(self) -> StyleId {
         StyleId(self.0 & !BLANK_BIT)
     }
+
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.written().0)
+    }
 }
 
 const BLANK_BIT: u16 = 1 << 15;
 
 /// How many distinct styles a screen and its scrollback may use at once.
 const MAX_STYLES: usize = BLANK_BIT as usize;
+
+/// The new ids after [`Styles::retain`].
+pub(crate) struct Renamed(Vec<StyleId>);
+
+impl Renamed {
+    pub(crate) fn id(&self, old: StyleId) -> StyleId {
+        let id = self.0.get(old.index()).copied().unwrap_or_default();
+        if old.is_blank() { id.blank() } else { id }
+    }
+}
 
 /// The table of styles in use. Entry 0 is the default style.
 #[derive(Debug)]
@@ -109,12 +123,36 @@ impl Styles {
         styles
     }
 
+    pub(crate) fn get(&self, id: StyleId) -> Style {
+        self.styles.get(id.index()).copied().unwrap_or_default()
+    }
+
     /// The id of a style, or `None` when the table is full and the style is not in it.
     pub(crate) fn intern(&mut self, style: Style) -> Option<StyleId> {
         if let Some(id) = self.ids.get(&style) {
             return Some(*id);
         }
         (self.styles.len() < MAX_STYLES).then(|| self.insert(style))
+    }
+
+    /// Keeps only the styles that `used` holds, under new ids; gives the new id of each old one.
+    pub(crate) fn retain(&mut self, used: &[bool]) -> Renamed {
+        let old = std::mem::replace(self, Styles::new());
+        let mut ids = vec![StyleId::DEFAULT; old.styles.len()];
+        for (index, style) in old.styles.iter().enumerate().skip(1) {
+            if used.get(index).copied().unwrap_or(false) {
+                ids[index] = self.insert(*style);
+            }
+        }
+        Renamed(ids)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.styles.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Style> {
+        self.styles.iter().copied()
     }
 
     fn insert(&mut self, style: Style) -> StyleId {

@@ -16,6 +16,7 @@ mod keyboard;
 pub mod keys;
 mod line;
 mod modes;
+pub mod mouse;
 mod osc;
 mod palette;
 mod parser;

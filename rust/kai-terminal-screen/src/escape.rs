@@ -20,6 +20,8 @@ impl Display {
             ([], b'8') => self.recall_cursor(),
             ([], b'=') => self.modes.application_keypad = true,
             ([], b'>') => self.modes.application_keypad = false,
+            // DECID, the older form of the question for device attributes.
+            ([], b'Z') => sink.reply(crate::replies::DEVICE_ATTRIBUTES),
             ([], b'c') => self.reset(sink),
             ([], b'n') => self.charsets.shift(2),
             ([], b'o') => self.charsets.shift(3),

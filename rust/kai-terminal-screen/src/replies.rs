@@ -12,6 +12,9 @@ use crate::{Attributes, Color, Display, Event, MouseEncoding, MouseMode, Sink, S
 /// screen, so that their proportions come out right.
 pub(crate) const CELL: (usize, usize) = (8, 17);
 
+/// A VT220 with colours.
+pub(crate) const DEVICE_ATTRIBUTES: &[u8] = b"\x1b[?62;22c";
+
 impl Display {
     /// Whatever control sequence is not an action.
     pub(crate) fn answer_csi(
@@ -23,7 +26,7 @@ impl Display {
     ) {
         let first = value(params, 0);
         match (intermediates, action, first) {
-            ([], 'c', 0) => sink.reply(b"\x1b[?62;22c"),
+            ([], 'c', 0) => sink.reply(DEVICE_ATTRIBUTES),
             // Type 0, version 277: vim takes it for an xterm that has the SGR mouse.
             ([b'>'], 'c', 0) => sink.reply(b"\x1b[>0;277;0c"),
             ([b'='], 'c', 0) => sink.reply(b"\x1bP!|00000000\x1b\\"),
@@ -199,7 +202,12 @@ impl Display {
         );
         if asks {
             let marks = String::from_utf8_lossy(intermediates);
-            self.unknown_query(&format!("CSI {first} {marks} {action}"), sink);
+            let name = if marks.starts_with(['?', '>', '=']) {
+                format!("CSI {marks} {first} {action}")
+            } else {
+                format!("CSI {first} {marks} {action}")
+            };
+            self.unknown_query(&name, sink);
         }
     }
 

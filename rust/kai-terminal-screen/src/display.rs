@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use crate::charsets::Charsets;
 use crate::history::History;
-use crate::intern::Link;
+use crate::intern::Interned;
 use crate::keyboard::KeyboardFlags;
 use crate::line::Line;
 use crate::palette::Palette;
-use crate::style::{StyleId, Styles};
+use crate::style::StyleId;
 use crate::{Modes, Options, Sink, Style};
 
 /// The cursor as a viewer sees it; rows and columns count from 0.
@@ -84,10 +84,7 @@ pub struct Display {
     /// Where the cursor of the primary screen was when the alternate one took over.
     pub(crate) primary_place: Place,
     pub(crate) pen: Pen,
-    pub(crate) styles: Styles,
-    /// How many styles were in use when the table was last searched.
-    pub(crate) styles_kept: usize,
-    pub(crate) links: Vec<Option<Link>>,
+    pub(crate) interned: Interned,
     pub(crate) palette: Palette,
     /// First and last row of the scroll region.
     pub(crate) top: usize,
@@ -114,9 +111,7 @@ impl Display {
             place: Place::default(),
             primary_place: Place::default(),
             pen: Pen::new(Style::default()),
-            styles: Styles::new(),
-            styles_kept: 0,
-            links: Vec::new(),
+            interned: Interned::new(),
             palette: Palette::default(),
             top: 0,
             bottom: rows - 1,
@@ -157,6 +152,15 @@ impl Display {
         (self.columns as u16, self.rows as u16)
     }
 
+    /// About how many bytes of heap memory the rows and the scrollback take.
+    pub fn memory(&self) -> usize {
+        let rows = |grid: &Grid| {
+            grid.rows.capacity() * size_of::<Line>()
+                + grid.rows.iter().map(Line::memory).sum::<usize>()
+        };
+        rows(&self.primary) + rows(&self.alternate) + self.history.memory()
+    }
+
     pub(crate) fn grid(&self) -> &Grid {
         if self.modes.alternate_screen {
             &self.alternate
@@ -183,10 +187,7 @@ impl Display {
         if let Some(id) = self.pen.written {
             return id;
         }
-        let id = self
-            .styles
-            .intern(self.pen.style)
-            .unwrap_or(StyleId::DEFAULT);
+        let id = self.intern(self.pen.style);
         self.pen.written = Some(id);
         id
     }

@@ -13,9 +13,12 @@ use crate::style::StyleId;
 const MAX_BLOCK: usize = 32 * 1024;
 const MIN_BLOCK: usize = 256;
 
+/// The most lines of a block.
+const MAX_PIECES: usize = 4096;
+
 /// What a line or a run costs beside its text.
-const PIECE_COST: usize = std::mem::size_of::<Piece>();
-const RUN_COST: usize = std::mem::size_of::<Run>();
+const PIECE_COST: usize = size_of::<Piece>();
+const RUN_COST: usize = size_of::<Run>();
 
 /// A logical line, or the part of it that lies in this block.
 #[derive(Clone, Copy, Debug)]
@@ -128,12 +131,32 @@ impl History {
         self.start = self.end;
     }
 
+    /// The heap memory taken, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        let block = |block: &Block| {
+            block.text.capacity()
+                + block.runs.capacity() * RUN_COST
+                + block.pieces.capacity() * PIECE_COST
+        };
+        self.blocks.capacity() * size_of::<Block>()
+            + self
+                .blocks
+                .iter()
+                .chain(&self.spare)
+                .map(block)
+                .sum::<usize>()
+    }
+
     /// Shows every style the scrollback uses, to be read or renamed.
     pub(crate) fn each_style(&mut self, visit: &mut impl FnMut(&mut StyleId)) {
-        let runs = self
-            .blocks
-            .iter_mut()
-            .flat_map(|block| block.runs.iter_mut());
+        let runs = self.blocks.iter_mut().flat_map(|block| {
+            // What was dropped counts no more, though its block is still there.
+            let dropped = block
+                .dropped
+                .checked_sub(1)
+                .map_or(0, |last| block.pieces[last].runs_end as usize);
+            block.runs.iter_mut().skip(dropped)
+        });
         runs.for_each(|run| visit(&mut run.style));
     }
 
@@ -141,13 +164,18 @@ impl History {
     fn room(&mut self, wanted: usize, fresh: bool) -> usize {
         let room = |block: &Block| self.block_size.saturating_sub(block.text.len());
         let fits = self.blocks.back().is_some_and(|block| {
-            block.pieces.len() < self.block_size && (room(block) >= wanted.min(self.block_size))
+            block.pieces.len() < MAX_PIECES && (room(block) >= wanted.min(self.block_size))
         });
         if !fits || fresh {
+            if let Some(full) = self.blocks.back_mut() {
+                full.text.shrink_to_fit();
+                full.runs.shrink_to_fit();
+                full.pieces.shrink_to_fit();
+            }
             let mut block = self.spare.take().unwrap_or_else(|| Block {
                 line: 0,
                 offset: 0,
-                text: String::with_capacity(self.block_size),
+                text: String::new(),
                 runs: Vec::new(),
                 pieces: Vec::new(),
                 dropped: 0,

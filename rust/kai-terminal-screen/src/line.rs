@@ -112,6 +112,13 @@ impl Line {
         }
     }
 
+    /// The heap memory taken, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.text.capacity()
+            + self.runs.capacity() * size_of::<Run>()
+            + self.map.capacity() * size_of::<u32>()
+    }
+
     /// The text in stretches of one style.
     pub(crate) fn spans(&self) -> impl Iterator<Item = (&str, StyleId)> {
         let starts = std::iter::once((0, StyleId::DEFAULT))
@@ -181,12 +188,7 @@ impl Line {
         if column >= self.width {
             self.pad_to(column + 1);
         }
-        let start = self.offset_of(column);
-        let mut end = column + 1;
-        while end < self.width && self.offset_of(end) == start {
-            end += 1;
-        }
-        let end_offset = self.offset_of(end);
+        let (start, end, end_offset) = self.cell_at(column);
         if end_offset - start + character.len_utf8() > MAX_CELL_BYTES {
             return;
         }
@@ -205,6 +207,29 @@ impl Line {
         for offset in self.map.iter_mut().skip(end) {
             *offset += added;
         }
+    }
+
+    /// Where the cell that covers a column begins, the column behind it, and where it ends.
+    fn cell_at(&self, column: usize) -> (usize, usize, usize) {
+        if column + 1 == self.width && self.map.is_empty() {
+            // The last cell, the usual one, is found from the end of the text.
+            let start = self
+                .text
+                .char_indices()
+                .rev()
+                .find(|(_, character)| char_width(*character) > 0);
+            return (
+                start.map_or(0, |(start, _)| start),
+                self.width,
+                self.text.len(),
+            );
+        }
+        let start = self.offset_of(column);
+        let mut end = column + 1;
+        while end < self.width && self.offset_of(end) == start {
+            end += 1;
+        }
+        (start, end, self.offset_of(end))
     }
 
     /// Erases the columns from `from` up to `to` in a row of `columns` columns.

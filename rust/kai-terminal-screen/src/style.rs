@@ -94,7 +94,7 @@ impl StyleId {
 const BLANK_BIT: u16 = 1 << 15;
 
 /// How many distinct styles a screen and its scrollback may use at once.
-const MAX_STYLES: usize = BLANK_BIT as usize;
+pub(crate) const MAX_STYLES: usize = BLANK_BIT as usize;
 
 /// The new ids after [`Styles::retain`].
 pub(crate) struct Renamed(Vec<StyleId>);

@@ -45,7 +45,7 @@ impl Display {
     fn span(&self, text: &str, style: StyleId, columns: usize) -> Span {
         Span {
             text: text.to_owned(),
-            style: self.styles.get(style),
+            style: self.interned.styles.get(style),
             columns,
             blank: style.is_blank(),
         }

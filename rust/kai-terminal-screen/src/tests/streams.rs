@@ -21,7 +21,7 @@ pub(crate) fn dump(screen: &Screen) -> String {
                     out,
                     " {text:?} {} {}",
                     style.is_blank(),
-                    short(screen.styles.get(style))
+                    short(screen.interned.styles.get(style))
                 );
             }
             out.push('\n');

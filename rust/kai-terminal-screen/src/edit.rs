@@ -19,22 +19,28 @@ impl Display {
             self.sever_above(top);
         }
         for _ in 0..count.min(bottom - top + 1) {
-            let Some(mut row) = self.grid_mut().rows.remove(top) else {
-                return;
-            };
             if keep {
-                self.leave(&row, sink);
+                self.leave_top(sink);
             }
-            row.reset(blank);
-            self.grid_mut().rows.insert(bottom, row);
+            let rows = &mut self.grid_mut().rows;
+            if top == 0 && bottom + 1 == rows.len() {
+                // The usual case: one row moves, whatever the height.
+                rows.rotate_left(1);
+            } else if let Some(row) = rows.remove(top) {
+                rows.insert(bottom, row);
+            }
+            rows[bottom].reset(blank);
         }
     }
 
-    /// Hands a row to the scrollback.
-    pub(crate) fn leave(&mut self, row: &crate::line::Line, sink: &mut dyn Sink) {
-        let at = self.history.end();
-        self.history.push(row.text(), row.runs(), row.wrapped);
-        sink.row_left(at.line, at.offset, row.text(), row.wrapped);
+    /// Hands the top row of the primary screen to the scrollback; the row itself is the caller's to take away.
+    pub(crate) fn leave_top(&mut self, sink: &mut dyn Sink) {
+        let Some(row) = self.primary.rows.front() else {
+            return;
+        };
+        let (at, text) = (self.history.end(), row.text());
+        self.history.push(text, row.runs(), row.wrapped);
+        sink.row_left(at.line, at.offset, text, row.wrapped);
     }
 
     /// Moves the rows of a region down; what leaves at its bottom is lost.

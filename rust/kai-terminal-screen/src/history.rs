@@ -40,13 +40,15 @@ struct Block {
     dropped: usize,
 }
 
-/// One logical line's text in one block, with its runs (whose starts count from the block's text).
+/// One logical line's text in one block, with its runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) line: u64,
     pub(crate) offset: usize,
     pub(crate) text: &'a str,
     pub(crate) runs: &'a [Run],
+    /// Where the text begins in its block: the starts of the runs count from there.
+    pub(crate) base: u32,
 }
 
 #[derive(Debug)]
@@ -261,13 +263,16 @@ impl History {
         let Some(block) = self.blocks.front_mut() else {
             return false;
         };
-        let piece = block.piece(block.dropped);
+        let (begin, end) = block.extent(block.dropped);
+        let text = (end.text_end - begin.text_end) as usize;
+        let runs = (end.runs_end - begin.runs_end) as usize;
         self.bytes = self
             .bytes
-            .saturating_sub(piece.text.len() + piece.runs.len() * RUN_COST + PIECE_COST);
+            .saturating_sub(text + runs * RUN_COST + PIECE_COST);
+        let offset = if block.dropped == 0 { block.offset } else { 0 };
         let after = Position {
-            line: piece.line,
-            offset: piece.offset + piece.text.len(),
+            line: block.line + block.dropped as u64,
+            offset: offset + text,
         };
         block.dropped += 1;
         if block.dropped == block.pieces.len()
@@ -306,21 +311,34 @@ impl History {
     }
 }
 
+impl<'a> Part<'a> {
+    /// The text in stretches of one style.
+    pub(crate) fn spans(self) -> impl Iterator<Item = (&'a str, StyleId)> {
+        crate::line::spans(self.text, self.runs, self.base)
+    }
+}
+
 impl Block {
+    /// Where a piece begins, which is the end of the one before it, and where it ends.
+    fn extent(&self, index: usize) -> (Piece, Piece) {
+        let begin = index.checked_sub(1).map_or(
+            Piece {
+                text_end: 0,
+                runs_end: 0,
+            },
+            |before| self.pieces[before],
+        );
+        (begin, self.pieces[index])
+    }
+
     fn piece(&self, index: usize) -> Part<'_> {
-        let (text_start, runs_start) = match index.checked_sub(1) {
-            Some(before) => (
-                self.pieces[before].text_end as usize,
-                self.pieces[before].runs_end as usize,
-            ),
-            None => (0, 0),
-        };
-        let piece = self.pieces[index];
+        let (begin, end) = self.extent(index);
         Part {
             line: self.line + index as u64,
             offset: if index == 0 { self.offset } else { 0 },
-            text: &self.text[text_start..piece.text_end as usize],
-            runs: &self.runs[runs_start..piece.runs_end as usize],
+            text: &self.text[begin.text_end as usize..end.text_end as usize],
+            base: begin.text_end,
+            runs: &self.runs[begin.runs_end as usize..end.runs_end as usize],
         }
     }
 }

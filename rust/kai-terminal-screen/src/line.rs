@@ -121,17 +121,7 @@ impl Line {
 
     /// The text in stretches of one style.
     pub(crate) fn spans(&self) -> impl Iterator<Item = (&str, StyleId)> {
-        let starts = std::iter::once((0, StyleId::DEFAULT))
-            .chain(self.runs.iter().map(|run| (run.start as usize, run.style)));
-        let ends = self
-            .runs
-            .iter()
-            .map(|run| run.start as usize)
-            .chain(std::iter::once(self.text.len()));
-        starts
-            .zip(ends)
-            .map(|((start, style), end)| (&self.text[start..end], style))
-            .filter(|(text, _)| !text.is_empty())
+        spans(&self.text, &self.runs, 0)
     }
 
     /// Drops the never-written cells at the end of the text, whatever their colour.
@@ -459,6 +449,22 @@ impl Line {
         push_offsets(&mut self.map, 0, &text, self.width);
         self.text = text;
     }
+}
+
+/// Cuts a text at its runs, whose starts count from `base`.
+pub(crate) fn spans<'a>(
+    text: &'a str,
+    runs: &'a [Run],
+    base: u32,
+) -> impl Iterator<Item = (&'a str, StyleId)> {
+    let start = move |run: &Run| (run.start - base) as usize;
+    let first = std::iter::once((0, StyleId::DEFAULT));
+    let starts = first.chain(runs.iter().map(move |run| (start(run), run.style)));
+    let ends = runs.iter().map(start).chain(std::iter::once(text.len()));
+    starts
+        .zip(ends)
+        .map(|((start, style), end)| (&text[start..end], style))
+        .filter(|(text, _)| !text.is_empty())
 }
 
 #[cfg(test)]

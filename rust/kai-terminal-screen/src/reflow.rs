@@ -48,10 +48,8 @@ impl Display {
         let excess = self.primary.rows.len().saturating_sub(rows);
         let leaving = excess.min(marks[0].row);
         for _ in 0..leaving {
-            let Some(row) = self.primary.rows.pop_front() else {
-                break;
-            };
-            self.leave(&row, sink);
+            self.leave_top(sink);
+            self.primary.rows.pop_front();
         }
         for mark in marks {
             mark.row = mark.row.saturating_sub(leaving);

@@ -91,6 +91,26 @@ impl StyleId {
     }
 }
 
+impl Style {
+    /// A place in the table of recent styles.
+    fn slot(&self) -> usize {
+        let color = |color: Color| match color {
+            Color::Default => 0,
+            Color::Indexed(index) => 0x100 + usize::from(index),
+            Color::Rgb(red, green, blue) => {
+                usize::from(red) * 7 + usize::from(green) * 5 + usize::from(blue) * 3
+            }
+        };
+        let mix = color(self.foreground)
+            + color(self.background) * 11
+            + usize::from(self.attributes.0) * 13;
+        (mix + self.underline as usize + usize::from(self.link)) % RECENT
+    }
+}
+
+/// How many recent styles are remembered.
+const RECENT: usize = 64;
+
 const BLANK_BIT: u16 = 1 << 15;
 
 /// How many distinct styles a screen and its scrollback may use at once.
@@ -109,37 +129,44 @@ impl Renamed {
 /// The table of styles in use. Entry 0 is the default style.
 #[derive(Debug)]
 pub(crate) struct Styles {
-    styles: Vec<Style>,
+    all: Vec<Style>,
     ids: HashMap<Style, StyleId>,
+    /// Styles asked for lately, each at the place its hash gives: most output goes to and fro between a few.
+    recent: [StyleId; RECENT],
 }
 
 impl Styles {
     pub(crate) fn new() -> Styles {
         let mut styles = Styles {
-            styles: Vec::new(),
+            all: Vec::new(),
             ids: HashMap::new(),
+            recent: [StyleId::DEFAULT; RECENT],
         };
         styles.insert(Style::default());
         styles
     }
 
     pub(crate) fn get(&self, id: StyleId) -> Style {
-        self.styles.get(id.index()).copied().unwrap_or_default()
+        self.all.get(id.index()).copied().unwrap_or_default()
     }
 
     /// The id of a style, or `None` when the table is full and the style is not in it.
     pub(crate) fn intern(&mut self, style: Style) -> Option<StyleId> {
-        if let Some(id) = self.ids.get(&style) {
-            return Some(*id);
+        let slot = style.slot();
+        if self.get(self.recent[slot]) == style {
+            return Some(self.recent[slot]);
         }
-        (self.styles.len() < MAX_STYLES).then(|| self.insert(style))
+        let known = self.ids.get(&style).copied();
+        let id = known.or_else(|| (self.all.len() < MAX_STYLES).then(|| self.insert(style)))?;
+        self.recent[slot] = id;
+        Some(id)
     }
 
     /// Keeps only the styles that `used` holds, under new ids; gives the new id of each old one.
     pub(crate) fn retain(&mut self, used: &[bool]) -> Renamed {
         let old = std::mem::replace(self, Styles::new());
-        let mut ids = vec![StyleId::DEFAULT; old.styles.len()];
-        for (index, style) in old.styles.iter().enumerate().skip(1) {
+        let mut ids = vec![StyleId::DEFAULT; old.all.len()];
+        for (index, style) in old.all.iter().enumerate().skip(1) {
             if used.get(index).copied().unwrap_or(false) {
                 ids[index] = self.insert(*style);
             }
@@ -148,16 +175,16 @@ impl Styles {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.styles.len()
+        self.all.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Style> {
-        self.styles.iter().copied()
+        self.all.iter().copied()
     }
 
     fn insert(&mut self, style: Style) -> StyleId {
-        let id = StyleId(self.styles.len() as u16);
-        self.styles.push(style);
+        let id = StyleId(self.all.len() as u16);
+        self.all.push(style);
         self.ids.insert(style, id);
         id
     }

@@ -90,3 +90,51 @@ fn byte_by_byte_gives_the_same_screen() {
         wrong.join("\n")
     );
 }
+
+/// rule: A4
+#[test]
+fn cut_anywhere_gives_the_same_screen() {
+    // A small generator of our own, so that a failure can be told by its number.
+    let mut state = 1u64;
+    let mut wrong = Vec::new();
+    for recording in recordings() {
+        for _ in 0..8 {
+            let mut rest = &recording.input[..];
+            let mut pieces = Vec::new();
+            while !rest.is_empty() {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
+                let length = usize::try_from(state >> 33).unwrap() % 700 + 1;
+                let (piece, later) = rest.split_at(length.min(rest.len()));
+                pieces.push(piece);
+                rest = later;
+            }
+            wrong.extend(difference(&recording, pieces.into_iter()));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+/// rule: A4, out-13
+#[test]
+fn every_recording_survives_every_size() {
+    for recording in recordings() {
+        let mut screen = Screen::new(recording.options);
+        for (number, piece) in recording.input.chunks(101).enumerate() {
+            screen.feed(piece, &mut ());
+            let number = u16::try_from(number % 1000).unwrap();
+            screen.resize(1 + number * 7 % 120, 1 + number * 5 % 50, &mut ());
+            let (cols, rows) = screen.size();
+            assert!(
+                screen.cursor().row < usize::from(rows) && screen.cursor().col < usize::from(cols)
+            );
+            assert_eq!(screen.rows().len(), usize::from(rows));
+        }
+    }
+}

@@ -4,6 +4,7 @@ mod ansi;
 mod html;
 mod svg;
 
+use crate::history::Part;
 use crate::line::Line;
 use crate::palette::{Rgb, Special};
 use crate::style::StyleId;
@@ -27,10 +28,44 @@ impl Display {
         self.grid().rows.iter().map(|row| self.spans(row)).collect()
     }
 
+    /// A whole logical line of the document in stretches of one style.
+    pub fn styled_line(&self, number: u64) -> Option<Vec<Span>> {
+        if !(self.first_line()..self.document_end()).contains(&number) {
+            return None;
+        }
+        let kept = self
+            .history
+            .parts_from(number)
+            .take_while(|part| part.line == number);
+        let mut spans: Vec<Span> = kept
+            .flat_map(Part::spans)
+            .map(|(text, style)| self.text_span(text, style))
+            .collect();
+        let mut at = self.screen_start().line;
+        for row in &self.primary.rows {
+            if at == number {
+                let before = spans.len();
+                spans.extend(row.spans().map(|(text, style)| self.text_span(text, style)));
+                while !row.wrapped
+                    && spans.len() > before
+                    && spans.last().is_some_and(|span| span.blank)
+                {
+                    spans.pop();
+                }
+            }
+            at += u64::from(!row.wrapped);
+        }
+        Some(spans)
+    }
+
+    fn text_span(&self, text: &str, style: StyleId) -> Span {
+        self.span(text, style, text.chars().map(char_width).sum())
+    }
+
     fn spans(&self, row: &Line) -> Vec<Span> {
         let mut spans: Vec<Span> = row
             .spans()
-            .map(|(text, style)| self.span(text, style, text.chars().map(char_width).sum()))
+            .map(|(text, style)| self.text_span(text, style))
             .collect();
         if let Some(rest) = self
             .columns

@@ -28,6 +28,15 @@ pub(crate) fn dump(screen: &Screen) -> String {
         }
         let _ = writeln!(out, "{:?}", grid.saved);
     }
+    for number in screen.first_line()..screen.document_end() {
+        let styled: String = screen
+            .styled_line(number)
+            .unwrap()
+            .into_iter()
+            .map(|span| span.text)
+            .collect();
+        assert_eq!(screen.line(number).unwrap(), styled);
+    }
     assert!(screen.place.row < screen.rows && screen.place.col < screen.columns);
     assert!(
         screen.top < screen.bottom || screen.rows == 1,

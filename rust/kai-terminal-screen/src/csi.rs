@@ -68,6 +68,10 @@ impl Display {
             ([], 'r') => self.set_region(count, value(params, 1)),
             ([], 's') => self.save_cursor(),
             ([], 'u') => self.recall_cursor(),
+            ([b' '], 'q') => self.modes.cursor_style = if first <= 6 { first as u8 } else { 0 },
+            ([b'?'], 'W') if first == 5 => {
+                self.tabs = crate::display::default_tabs(0, self.columns).collect();
+            }
             ([b'!'], 'p') => self.soft_reset(),
             ([b' '], '@') => self.shift_columns(0, count, true),
             ([b' '], 'A') => self.shift_columns(0, count, false),
@@ -233,7 +237,11 @@ impl Display {
     }
 
     fn set_mouse_encoding(&mut self, encoding: MouseEncoding, on: bool) {
-        self.modes.mouse_encoding = if on { encoding } else { MouseEncoding::Default };
+        if on {
+            self.modes.mouse_encoding = encoding;
+        } else if self.modes.mouse_encoding == encoding {
+            self.modes.mouse_encoding = MouseEncoding::Default;
+        }
     }
 
     /// DECCOLM clears the screen and resets the margins; the size is the caller's and stays.

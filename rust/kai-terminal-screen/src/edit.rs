@@ -190,7 +190,7 @@ impl Display {
     }
 
     /// Fills the screen with E (DECALN).
-    pub(crate) fn alignment_test(&mut self) {
+    pub(crate) fn alignment_test(&mut self, sink: &mut dyn Sink) {
         let columns = self.columns;
         let text = "E".repeat(columns);
         for row in &mut self.grid_mut().rows {
@@ -200,5 +200,8 @@ impl Display {
         self.sever_above(0);
         self.reset_region();
         self.place = Place::default();
+        if !self.modes.alternate_screen {
+            sink.event(self, Event::Cleared);
+        }
     }
 }

@@ -25,7 +25,7 @@ impl Display {
             ([], b'c') => self.reset(sink),
             ([], b'n') => self.charsets.shift(2),
             ([], b'o') => self.charsets.shift(3),
-            ([b'#'], b'8') => self.alignment_test(),
+            ([b'#'], b'8') => self.alignment_test(sink),
             ([slot @ b'('..=b'+'], set) => self
                 .charsets
                 .designate(slot - b'(', Charset::from_final(set)),

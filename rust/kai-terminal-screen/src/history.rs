@@ -6,12 +6,17 @@
 
 use std::collections::VecDeque;
 
+use unicode_segmentation::UnicodeSegmentation;
+
 use crate::Position;
 use crate::line::Run;
 use crate::style::StyleId;
 
 const MAX_BLOCK: usize = 32 * 1024;
 const MIN_BLOCK: usize = 256;
+
+/// How far, in bytes, a grapheme cluster is looked for around a cut.
+const WINDOW: usize = 256;
 
 /// The most lines of a block.
 const MAX_PIECES: usize = 4096;
@@ -96,8 +101,26 @@ impl History {
     pub(crate) fn push(&mut self, text: &str, runs: &[Run], wrapped: bool) {
         let mut from = 0;
         loop {
-            let room = self.room(text.len() - from, from > 0);
-            let to = cell_boundary(text, from, room);
+            let wanted = text.len() - from;
+            if !self.has_room(wanted) || from > 0 {
+                // A cluster that began in the old block ends there, so that a line that loses the old block begins
+                // with a whole one.
+                let rest = if self.open && from == 0 {
+                    self.rest_of_cluster(text)
+                } else {
+                    0
+                };
+                if rest > 0 {
+                    self.push_piece(&text[..rest], 0, runs);
+                    from = rest;
+                }
+                self.begin_block();
+            }
+            let room = self
+                .blocks
+                .back()
+                .map_or(0, |block| self.block_size.saturating_sub(block.text.len()));
+            let to = boundary(text, from, room);
             self.push_piece(&text[from..to], from, runs);
             from = to;
             if from == text.len() {
@@ -162,31 +185,48 @@ impl History {
         runs.for_each(|run| visit(&mut run.style));
     }
 
-    /// Makes room for a piece of a line and says how long it may be.
-    fn room(&mut self, wanted: usize, fresh: bool) -> usize {
-        let room = |block: &Block| self.block_size.saturating_sub(block.text.len());
-        let fits = self.blocks.back().is_some_and(|block| {
-            block.pieces.len() < MAX_PIECES && (room(block) >= wanted.min(self.block_size))
-        });
-        if !fits || fresh {
-            if let Some(full) = self.blocks.back_mut() {
-                full.text.shrink_to_fit();
-                full.runs.shrink_to_fit();
-                full.pieces.shrink_to_fit();
-            }
-            let mut block = self.spare.take().unwrap_or_else(|| Block {
-                line: 0,
-                offset: 0,
-                text: String::new(),
-                runs: Vec::new(),
-                pieces: Vec::new(),
-                dropped: 0,
-            });
-            block.line = self.end.line;
-            block.offset = self.end.offset;
-            self.blocks.push_back(block);
+    /// Whether the last block takes a piece of this length, or as much of it as any block takes.
+    fn has_room(&self, wanted: usize) -> bool {
+        self.blocks.back().is_some_and(|block| {
+            let room = self.block_size.saturating_sub(block.text.len());
+            block.pieces.len() < MAX_PIECES && room >= wanted.min(self.block_size)
+        })
+    }
+
+    fn begin_block(&mut self) {
+        if let Some(full) = self.blocks.back_mut() {
+            full.text.shrink_to_fit();
+            full.runs.shrink_to_fit();
+            full.pieces.shrink_to_fit();
         }
-        self.blocks.back().map_or(self.block_size, room)
+        let mut block = self.spare.take().unwrap_or_else(|| Block {
+            line: 0,
+            offset: 0,
+            text: String::new(),
+            runs: Vec::new(),
+            pieces: Vec::new(),
+            dropped: 0,
+        });
+        block.line = self.end.line;
+        block.offset = self.end.offset;
+        self.blocks.push_back(block);
+    }
+
+    /// How many bytes at the beginning of a text belong to the grapheme cluster with which the scrollback ends.
+    fn rest_of_cluster(&self, text: &str) -> usize {
+        let Some(block) = self.blocks.back() else {
+            return 0;
+        };
+        let before = &block.text[block
+            .text
+            .ceil_char_boundary(block.text.len().saturating_sub(WINDOW))..];
+        let after = &text[..text.floor_char_boundary(WINDOW)];
+        let joined = before.to_owned() + after;
+        let border = joined
+            .grapheme_indices(true)
+            .map(|(offset, _)| offset)
+            .find(|offset| *offset >= before.len());
+        border.map_or(0, |border| border - before.len())
     }
 
     /// Adds the part of a row that begins at `from` in it to the last block.
@@ -343,20 +383,79 @@ impl Block {
     }
 }
 
-/// The last place in `text`, at most `room` bytes behind `from`, where it may be cut: before a character that begins
-/// a cell. Always behind `from`, so that cutting comes to an end.
-fn cell_boundary(text: &str, from: usize, room: usize) -> usize {
+/// The last place in `text`, at most `room` bytes behind `from`, where it may be cut: between grapheme clusters.
+/// Always behind `from`, so that cutting comes to an end.
+fn boundary(text: &str, from: usize, room: usize) -> usize {
     if text.len() - from <= room {
         return text.len();
     }
-    let mut at = text.floor_char_boundary(from + room);
-    while at > from
-        && text[at..]
-            .chars()
-            .next()
-            .is_some_and(|next| crate::width::char_width(next) == 0)
-    {
-        at = text.floor_char_boundary(at - 1);
+    let start = text.ceil_char_boundary(from.max((from + room).saturating_sub(WINDOW)));
+    let end = text.floor_char_boundary(from + room + WINDOW);
+    let clusters = text[start..end]
+        .grapheme_indices(true)
+        .map(|(offset, _)| start + offset);
+    let cut = clusters
+        .take_while(|offset| *offset <= from + room)
+        .last()
+        .unwrap_or(from);
+    if cut > from {
+        return cut;
     }
-    if at > from { at } else { text.len() }
+    // No cluster fits: at least one character goes.
+    text[from..]
+        .char_indices()
+        .nth(1)
+        .map_or(text.len(), |(offset, _)| from + offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// rule: R3
+    #[test]
+    fn a_line_that_lost_its_beginning_begins_with_a_whole_cluster() {
+        const FAMILY: &str = "👨\u{200d}👩\u{200d}👧";
+        for cut in 1..40 {
+            let mut history = History::new(100, 0);
+            history.max_bytes = 400;
+            let text = "a".repeat(cut) + &FAMILY.repeat(100);
+            // Rows that end in the middle of a cluster.
+            let characters: Vec<char> = text.chars().collect();
+            for row in characters.chunks(7) {
+                history.push(&row.iter().collect::<String>(), &[], true);
+                let kept: String = history.parts_from(0).map(|part| part.text).collect();
+                let start = history.start();
+                assert_eq!(kept.len(), history.end().offset - start.offset);
+                assert!(text[start.offset..].starts_with(&kept));
+                let whole = text
+                    .grapheme_indices(true)
+                    .any(|(offset, _)| offset == start.offset);
+                assert!(whole || kept.is_empty(), "{cut}: {kept:?}");
+            }
+        }
+    }
+
+    /// rule: R1, R3
+    #[test]
+    fn a_row_longer_than_a_block_is_cut_between_clusters() {
+        let mut history = History::new(100, 1 << 20);
+        history.block_size = 300;
+        let text = "e\u{301}漢".repeat(1000);
+        history.push(
+            &text,
+            &[Run {
+                start: 6,
+                style: StyleId(3),
+            }],
+            false,
+        );
+        let parts: Vec<_> = history.parts_from(0).collect();
+        assert!(parts.len() > 10);
+        assert_eq!(parts.iter().map(|part| part.text).collect::<String>(), text);
+        for part in parts {
+            assert!(part.text.starts_with(['e', '漢']));
+            assert!(part.offset == 0 || part.spans().all(|(_, style)| style == StyleId(3)));
+        }
+    }
 }

@@ -62,6 +62,20 @@ pub trait Sink {
 
 impl Sink for () {}
 
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn reply(&mut self, bytes: &[u8]) {
+        (**self).reply(bytes);
+    }
+
+    fn row_left(&mut self, line: u64, offset: usize, text: &str, wrapped: bool) {
+        (**self).row_left(line, offset, text, wrapped);
+    }
+
+    fn event(&mut self, display: &Display, event: Event<'_>) {
+        (**self).event(display, event);
+    }
+}
+
 /// See [`Sink::event`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {

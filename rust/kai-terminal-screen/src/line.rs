@@ -361,9 +361,16 @@ impl Line {
         self.replace_runs(start, end, text.len(), style);
         self.text.replace_range(start..end, text);
         if !self.map.is_empty() {
-            let mut fresh = Vec::with_capacity(columns);
-            push_offsets(&mut fresh, start, text, columns);
-            self.map.splice(from..to, fresh);
+            if columns == to - from && text.is_ascii() {
+                // The usual case needs no memory of its own.
+                for (index, offset) in self.map[from..to].iter_mut().enumerate() {
+                    *offset = (start + index) as u32;
+                }
+            } else {
+                let mut fresh = Vec::with_capacity(columns);
+                push_offsets(&mut fresh, start, text, columns);
+                self.map.splice(from..to, fresh);
+            }
             if text.len() != end - start {
                 for offset in self.map.iter_mut().skip(from + columns) {
                     *offset = *offset - end as u32 + (start + text.len()) as u32;

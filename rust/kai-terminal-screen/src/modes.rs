@@ -53,6 +53,9 @@ pub struct Modes {
     pub synchronized_output: bool,
     /// The cursor is shown (DECTCEM, 25).
     pub cursor_visible: bool,
+    /// The form of the cursor a program asked for (DECSCUSR): 0 the default, 1 and 2 a block, 3 and 4 a line below,
+    /// 5 and 6 a bar; odd ones blink.
+    pub cursor_style: u8,
     /// Text wraps at the right edge (DECAWM, 7).
     pub autowrap: bool,
     /// Cursor positions count from the scroll region (DECOM, 6).
@@ -81,6 +84,7 @@ impl Default for Modes {
             kitty_flags: 0,
             synchronized_output: false,
             cursor_visible: true,
+            cursor_style: 0,
             autowrap: true,
             origin: false,
             insert: false,

@@ -159,7 +159,7 @@ impl Line {
         let (mut start, mut width) = (0, 0);
         for (offset, character) in self.full_text().char_indices() {
             let next = char_width(character);
-            if width + next > columns {
+            if next > 0 && width + next > columns {
                 rows.push(self.slice(start, offset, width));
                 (start, width) = (offset, 0);
             }

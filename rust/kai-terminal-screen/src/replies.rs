@@ -176,7 +176,7 @@ impl Display {
         match what {
             b"m" => Some(format!("{}m", sgr_parameters(&self.pen.style))),
             b"r" => Some(format!("{};{}r", self.top + 1, self.bottom + 1)),
-            b" q" => Some("1 q".to_owned()),
+            b" q" => Some(format!("{} q", self.modes.cursor_style)),
             b"\"p" => Some("62;1\"p".to_owned()),
             b"\"q" => Some("0\"q".to_owned()),
             _ => None,

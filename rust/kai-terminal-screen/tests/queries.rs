@@ -114,6 +114,8 @@ fn questions_are_answered_once_and_truthfully() {
             "\x1bP+q544e;zz\x1b\\",
             "\x1bP1+r544e=787465726d2d323536636f6c6f72\x1b\\\x1bP0+r\x1b\\",
         ),
+        ("\x1bP$q q\x1b\\", "\x1bP1$r0 q\x1b\\"),
+        ("\x1b[5 q\x1bP$q q\x1b\\", "\x1bP1$r5 q\x1b\\"),
         ("\x1b[?2;1S", "\x1b[?2;3;0S"),
         ("\x1b[x", "\x1b[2;1;1;128;128;1;0x"),
         ("\x05", ""),
@@ -205,6 +207,7 @@ fn erasing_from_the_top_is_told() {
         ("ab\x1b[1J", 1),
         ("ab\x1bc", 1),
         ("ab\x1b[?3h", 1),
+        ("ab\x1b#8", 1),
         ("ab\x1b[?1049h\x1b[2J\x1b[H\x1b[J", 0),
         ("ab\x1b[2K", 0),
     ] {

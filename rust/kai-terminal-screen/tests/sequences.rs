@@ -309,6 +309,7 @@ fn tab_stops_are_set_and_cleared() {
         ("\x1b[9G\x1b[g\r\tX", "         X", (0, 9)),
         ("\x1b[9Ga\x1b[ZX", "        X", (0, 9)),
         ("\x1b[9G\x1b[ZX", "X", (0, 1)),
+        ("\x1b[3g\x1b[?5W\tX", "        X", (0, 9)),
         ("\x1b[2IX", "         X", (0, 9)),
     ]);
 }
@@ -504,5 +505,21 @@ fn modes_are_told() {
     assert_eq!(modes("\x1b[>5u\x1b[?1049h").kitty_flags, 0);
     assert_eq!(modes("\x1b[>5u\x1b[<u").kitty_flags, 0);
     assert_eq!(modes("\x1b[?1h\x1b[?2004h\x1b[>5u\x1bc"), modes(""));
+    let encoding = |input: &str| modes(input).mouse_encoding;
+    assert_eq!(
+        encoding("\x1b[?1006h\x1b[?1005l"),
+        kai_terminal_screen::MouseEncoding::Sgr
+    );
+    assert_eq!(
+        encoding("\x1b[?1006h\x1b[?1006l"),
+        kai_terminal_screen::MouseEncoding::Default
+    );
     assert_eq!(modes("\x1b[?1;2004h"), modes("\x1b[?1h\x1b[?2004h"));
+}
+
+/// rule: A4
+#[test]
+fn a_screen_may_go_to_another_thread() {
+    fn sendable<T: Send>(_: &T) {}
+    sendable(&fed(b""));
 }

@@ -350,9 +350,9 @@ fn printable_len(bytes: &[u8]) -> usize {
 }
 
 /// Hands what `vte` found to the display.
-struct Performer<'a> {
-    display: &'a mut Display,
-    sink: &'a mut dyn Sink,
+pub(crate) struct Performer<'a> {
+    pub(crate) display: &'a mut Display,
+    pub(crate) sink: &'a mut dyn Sink,
 }
 
 impl Perform for Performer<'_> {

@@ -32,7 +32,7 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Screen {
     parser: Parser,
-    display: Display,
+    pub(crate) display: Display,
 }
 
 impl Screen {

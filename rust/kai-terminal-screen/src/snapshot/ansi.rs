@@ -38,7 +38,9 @@ impl Display {
                     }
                 }
             }
-            in_place = row.wrapped && row.width() == self.columns;
+            in_place = row.wrapped
+                && row.width() == self.columns
+                && spans.last().is_some_and(|span| !span.blank);
         }
         self.change_style(&mut out, &mut style, &Style::default());
         let cursor = self.cursor();

@@ -3,6 +3,10 @@
 //! A *provider* opens terminals; what the driver then holds is one [`Terminal`]: acts that never block, and facts that
 //! cost microseconds. Policy (when a fact is worth asking for, and what it proves) is the business of `state`.
 
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+pub mod linux;
+
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -32,6 +36,8 @@ pub struct Spec {
     /// Bytes that the program finds on a descriptor of the given number, each over a pipe of its own that is closed
     /// after them. At most 60 kB each: what a pipe takes without a reader.
     pub descriptors: Vec<(RawFd, Vec<u8>)>,
+    /// The grace of the closing that begins by itself when the host dies or lets the terminal go.
+    pub grace: Duration,
 }
 
 /// What a read from the terminal gave.
@@ -79,7 +85,7 @@ pub enum Wait {
 pub struct Thread {
     pub pid: i32,
     pub tid: i32,
-    /// The state letter of proc_pid_stat(5): `R`, `S`, `D`, `T`, `Z`.
+    /// The state letter of `proc_pid_stat(5)`: `R`, `S`, `D`, `T`, `Z`.
     pub state: u8,
     /// How often the scheduler has run it (`/proc/PID/task/TID/schedstat`); `None` where that cannot be read.
     pub runs: Option<u64>,
@@ -102,7 +108,11 @@ pub enum SignalError {
     /// The terminal has no foreground process group at this moment, or is closed.
     NoForeground,
     /// Not permitted: the group, a program of it and the user who owns it.
-    Denied { pgid: i32, command: String, user: String },
+    Denied {
+        pgid: i32,
+        command: String,
+        user: String,
+    },
     Io(io::Error),
 }
 
@@ -140,13 +150,18 @@ pub enum Stage {
 #[derive(Debug)]
 pub enum Report {
     /// The top-level process runs its program, and the guard has let go of the terminal.
-    Started { pid: i32 },
-    Failed { stage: Stage, error: io::Error },
+    Started {
+        pid: i32,
+    },
+    Failed {
+        stage: Stage,
+        error: io::Error,
+    },
     /// The top-level process ended.
     Exited(ExitStatus),
     /// Closing has come to its second stage: the host is to hang the terminal up now (`Terminal::hang_up`).
     HangUp,
-    /// Nothing of the managed range is left. The last report.
+    /// Nothing of the managed range is left. The last report, after a failed start too.
     Quiescent(Receipt),
     /// An attempt to close ended with these still alive; it may be tried again.
     Survivors(Vec<Process>),

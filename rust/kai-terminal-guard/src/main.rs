@@ -163,7 +163,6 @@ impl Guard {
         loop {
             self.wait();
             os::drain(&self.signals);
-            // Before reaping: an end of the pipe means "started" only while its writer is known to have lived.
             self.look_at_start();
             let empty = self.reap();
             if empty && self.starting.is_none() {
@@ -252,6 +251,8 @@ impl Guard {
             match os::reap() {
                 os::Reaped::Child(pid, status) => {
                     if pid == self.top && self.top_alive {
+                        // Its end of the pipe is closed by now: what it said there comes before what became of it.
+                        self.look_at_start();
                         self.top_alive = false;
                         if !self.failed {
                             self.channel.exited(status);
@@ -340,16 +341,16 @@ impl Guard {
     /// The second stage: what is left of the grace, but at least a moment.
     fn hang_up(&mut self, now: Instant) {
         self.report_hang_up();
-        if self.top_alive {
-            self.tree.look();
-            let top = self.top;
-            self.tree
-                .signal_all(&[os::SIGHUP, os::SIGCONT, os::SIGTERM], |pid| pid == top);
-        }
+        self.signal_top(&[os::SIGHUP, os::SIGCONT, os::SIGTERM]);
         self.stage = Stage::HangingUp {
             until: self.end.max(now + self.grace.min(HANG_UP_TIME)),
         };
         self.tick = Duration::ZERO;
+    }
+
+    /// Our own child keeps its pid until we reap it, so this needs no look at the tree, nor a `/proc` at all.
+    fn signal_top(&self, signals: &[i32]) -> bool {
+        self.top_alive && os::signal_exactly(self.top, signals, || true)
     }
 
     fn report_hang_up(&mut self) {
@@ -371,7 +372,7 @@ impl Guard {
     }
 
     fn kill_again(&mut self, now: Instant, since: Instant, left: usize) {
-        self.killed |= self.tree.freeze_and_kill();
+        self.killed |= self.tree.freeze_and_kill() | self.signal_top(&[os::SIGKILL]);
         let alive = self.tree.alive().count();
         let since = if alive < left { now } else { since };
         self.stage = Stage::Killing {
@@ -433,8 +434,13 @@ mod os {
     const SYS_PIDFD_SEND_SIGNAL: c_long = 424;
     const SYS_PIDFD_OPEN: c_long = 434;
     const SYS_CLOSE_RANGE: c_long = 436;
+    // These two are not.
+    #[cfg(target_arch = "x86_64")]
+    const SYS_RT_SIGACTION: c_long = 13;
     #[cfg(target_arch = "x86_64")]
     const SYS_MEMFD_CREATE: c_long = 319;
+    #[cfg(not(target_arch = "x86_64"))]
+    const SYS_RT_SIGACTION: c_long = 134;
     #[cfg(not(target_arch = "x86_64"))]
     const SYS_MEMFD_CREATE: c_long = 279;
 
@@ -482,7 +488,6 @@ mod os {
         fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int;
         fn sigfillset(set: *mut Opaque) -> c_int;
         fn sigprocmask(how: c_int, set: *const Opaque, old: *mut Opaque) -> c_int;
-        fn sigaction(signal: c_int, action: *const Opaque, old: *mut Opaque) -> c_int;
         fn signalfd(fd: c_int, set: *const Opaque, flags: c_int) -> c_int;
         fn getrlimit(resource: c_int, limit: *mut [u64; 2]) -> c_int;
         fn setrlimit(resource: c_int, limit: *const [u64; 2]) -> c_int;
@@ -572,12 +577,23 @@ mod os {
         }
     }
 
-    /// Every disposition to its default. SIGCHLD comes first: while it is ignored, exits would be lost.
+    /// Every disposition to its default. SIGCHLD comes first: while it is ignored, exits would be lost. The kernel is
+    /// called directly, because C libraries keep signals 32 and 33 to themselves, and hosts were seen to ignore these.
     pub(super) fn reset_signals() {
         let default: Opaque = [0; 32];
+        let nothing = std::ptr::null_mut::<c_void>();
         for signal in std::iter::once(17).chain(1..=64) {
-            // SAFETY: the buffer is larger than any sigaction; SIGKILL and SIGSTOP fail, which is harmless.
-            unsafe { sigaction(signal, &raw const default, std::ptr::null_mut()) };
+            // SAFETY: the buffer is larger than any sigaction, and 8 bytes are the kernel's own sigset; SIGKILL and SIGSTOP
+            // are refused, which is harmless.
+            unsafe {
+                syscall(
+                    SYS_RT_SIGACTION,
+                    c_long::from(signal),
+                    &raw const default,
+                    nothing,
+                    8 as c_long,
+                )
+            };
         }
     }
 
@@ -1247,18 +1263,23 @@ mod tree {
             }
         }
 
+        #[cfg(test)]
+        pub(super) fn without_lists() -> Self {
+            Self {
+                lists_children: false,
+                ..Self::new()
+            }
+        }
+
         /// Looks at the tree anew.
         pub(super) fn look(&mut self) {
             self.seen.clear();
             if !self.lists_children {
                 return self.look_everywhere();
             }
-            let guard = Entry {
-                pid: self.guard,
-                parent: 0,
-                start: 0,
-                dead: false,
-                threads: 1,
+            // We are there ourselves; should `/proc` not say so, it says nothing of the others either.
+            let Some(guard) = Entry::read(self.guard) else {
+                return;
             };
             self.add_children(guard);
             let mut next = 0;
@@ -1430,6 +1451,15 @@ mod tree {
     }
 
     impl Entry {
+        #[cfg(test)]
+        pub(super) fn is_below(&self, root: i32, tree: &Tree) -> bool {
+            self.pid == root
+                || tree
+                    .seen
+                    .iter()
+                    .any(|e| e.pid == self.parent && e.is_below(root, tree))
+        }
+
         /// Reads `/proc/PID/stat` (`proc_pid_stat(5)`); `None` where there is no such process.
         fn read(pid: i32) -> Option<Self> {
             let mut buffer = [0; 1024];
@@ -1605,5 +1635,143 @@ mod child {
             }
             _ => Outcome::Started,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    use super::channel::Channel;
+    use super::tree::Tree;
+    use super::wire::Start;
+
+    /// A START with one of everything, as `docs/guard-protocol.md` writes it.
+    fn start_payload() -> Vec<u8> {
+        let mut payload = Vec::new();
+        let text = |payload: &mut Vec<u8>, text: &[u8]| {
+            payload.extend((text.len() as u32 + 1).to_le_bytes());
+            payload.extend(text);
+            payload.push(0);
+        };
+        for number in [super::PROTOCOL, 42, 2000, 1, 7] {
+            payload.extend(number.to_le_bytes());
+        }
+        payload.extend(1024_u64.to_le_bytes());
+        payload.extend(u64::MAX.to_le_bytes());
+        text(&mut payload, b"/bin/sh");
+        payload.extend(2_u32.to_le_bytes());
+        text(&mut payload, b"-sh");
+        text(&mut payload, b"");
+        payload.extend(1_u32.to_le_bytes());
+        text(&mut payload, b"A=b");
+        payload.extend(1_u32.to_le_bytes());
+        text(&mut payload, b"/");
+        payload.extend(1_u32.to_le_bytes());
+        payload.extend(9_i32.to_le_bytes());
+        payload.extend(3_u32.to_le_bytes());
+        payload.extend(b"x\0y");
+        payload
+    }
+
+    #[test]
+    fn a_start_is_taken_apart() {
+        let payload = start_payload();
+        let start = Start::parse(&payload).unwrap();
+        assert_eq!((start.host, start.grace_ms), (42, 2000));
+        assert_eq!(start.limits, [(7, 1024, u64::MAX)]);
+        assert_eq!(
+            (start.argv.len(), start.env.len()),
+            (3, 2),
+            "both end with a null pointer"
+        );
+        assert!(start.directory.is_some());
+        assert_eq!(start.descriptors, [(9, &b"x\0y"[..])]);
+    }
+
+    #[test]
+    fn a_start_that_is_not_whole_is_refused_wherever_it_is_cut() {
+        let payload = start_payload();
+        for end in 0..payload.len() {
+            assert!(Start::parse(&payload[..end]).is_none(), "cut at {end}");
+        }
+        let longer = [&payload[..], &[0]].concat();
+        assert!(Start::parse(&longer).is_none());
+        let mut later = payload;
+        later[0] = 200;
+        assert!(Start::parse(&later).is_none(), "another version");
+    }
+
+    #[test]
+    fn requests_are_understood_however_they_arrive_and_unknown_ones_are_skipped() {
+        let (host, guard) = UnixStream::pair().unwrap();
+        let mut channel = Channel::new(guard.as_raw_fd()).unwrap();
+        let bytes = [3, 0, 0, 0, 77, 1, 2, 5, 0, 0, 0, 2, 0xd0, 7, 0, 0];
+        for (index, byte) in bytes.iter().enumerate() {
+            assert_eq!(channel.next_terminate(), None, "before byte {index}");
+            (&host).write_all(&[*byte]).unwrap();
+        }
+        assert_eq!(channel.next_terminate(), Some(2000));
+        assert!(!channel.ended());
+        drop(host);
+        assert_eq!(channel.next_terminate(), None);
+        assert!(channel.ended());
+    }
+
+    /// rule: Q1
+    #[test]
+    fn a_host_that_does_not_read_neither_stops_the_guard_nor_costs_the_last_report() {
+        let (mut host, guard) = UnixStream::pair().unwrap();
+        let mut channel = Channel::new(guard.as_raw_fd()).unwrap();
+        let tree = Tree::new();
+        channel.started(7);
+        for _ in 0..200_000 {
+            channel.survivors(&tree);
+        }
+        channel.quiescent(true, &[]);
+        // What the socket took, and then, as the host reads, what was kept.
+        host.set_nonblocking(true).unwrap();
+        let mut received = Vec::new();
+        let mut buffer = vec![0; 65536];
+        while let Ok(count) = host.read(&mut buffer) {
+            received.extend_from_slice(&buffer[..count]);
+            channel.flush();
+        }
+        assert_eq!(received[..9], [5, 0, 0, 0, 1, 7, 0, 0, 0]);
+        assert_eq!(received[received.len() - 6..], [2, 0, 0, 0, 5, 1]);
+    }
+
+    /// rule: Q2
+    #[test]
+    fn descendants_are_found_with_and_without_lists_of_children() {
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", "sleep 77 & wait"])
+            .spawn()
+            .unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let pid = i32::try_from(child.id()).unwrap();
+        let mut trees = [Tree::new(), Tree::without_lists()];
+        let mut counts = [0, 0];
+        while counts != [2, 2] && Instant::now() < deadline {
+            for (count, tree) in counts.iter_mut().zip(&mut trees) {
+                tree.look();
+                *count = tree
+                    .alive()
+                    .filter(|entry| entry.is_below(pid, tree))
+                    .count();
+            }
+        }
+        let tree = &trees[1];
+        let ours = |other| {
+            tree.alive()
+                .any(|e| e.pid == other && e.is_below(pid, tree))
+        };
+        tree.signal_all(&[super::os::SIGKILL], ours);
+        child.wait().unwrap();
+        assert_eq!(counts, [2, 2]);
     }
 }

@@ -63,12 +63,8 @@ impl Guard {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (channel, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         let events = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(
-            &events,
-            &channel,
-            epoll::EventData::new_u64(0),
-            epoll::EventFlags::IN,
-        )?;
+        let watched = epoll::EventData::new_u64(0);
+        epoll::add(&events, &channel, watched, epoll::EventFlags::IN)?;
         let child = Command::new(path)
             .process_group_of_its_own()
             .env_clear()
@@ -79,25 +75,33 @@ impl Guard {
         let pid = child.id().cast_signed();
         // A `Child` neither kills nor reaps when it is dropped; both are done here, by descriptor.
         drop(child);
-        let pidfd = Pid::from_raw(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        let guard = Self {
+        let mut guard = Self {
             channel,
             events,
-            process: Orphan { pid, pidfd },
+            process: Orphan { pid, pidfd: None },
             owner: std::process::id(),
             live: AtomicBool::new(false),
             stream: Mutex::default(),
         };
-        if let Some(pidfd) = &guard.process.pidfd {
-            epoll::add(
-                &guard.events,
-                pidfd,
-                epoll::EventData::new_u64(1),
-                epoll::EventFlags::IN,
-            )?;
-        }
+        guard.watch_process()?;
         guard.send_start(frame)?;
         Ok(guard)
+    }
+
+    fn watch_process(&mut self) -> io::Result<()> {
+        let Some(pid) = Pid::from_raw(self.process.pid) else {
+            return Ok(());
+        };
+        let pidfd = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(pidfd) => pidfd,
+            // Too many descriptors are an error like any other; for the rest the end of the channel has to do.
+            Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => return Err(error.into()),
+            Err(_) => return Ok(()),
+        };
+        let watched = epoll::EventData::new_u64(1);
+        epoll::add(&self.events, &pidfd, watched, epoll::EventFlags::IN)?;
+        self.process.pidfd = Some(pidfd);
+        Ok(())
     }
 
     /// A bounded, waiting write. Frames of ordinary size fit into the socket's buffer, so that nothing waits; a larger

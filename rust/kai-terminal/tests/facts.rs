@@ -2,10 +2,10 @@
 
 mod support;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kai_terminal::sys::linux::read_lock_works;
-use kai_terminal::sys::{Terminal, Thread, Wait};
+use kai_terminal::sys::{Modes, Signal, SignalError, Terminal, Thread, Wait};
 use support::{Session, script, shell, spec};
 
 /// Waits until somebody is blocked in a read of the terminal, and gives the threads of the foreground.
@@ -124,4 +124,272 @@ fn a_sleeper_is_busy_whatever_the_modes() {
         );
         session.close(Duration::ZERO);
     }
+}
+
+/// rule: N2, ready-7
+#[test]
+fn a_receiver_is_no_reader_of_the_terminal() {
+    let text = "import socket; s = socket.create_server(('127.0.0.1', 0)); c = socket.create_connection(s.getsockname()); c.recv(1)";
+    let (mut session, _) = Session::start(&spec(["/usr/bin/env", "python3", "-c", text]));
+    wait_busy(&mut session, Wait::OtherRead);
+}
+
+/// rule: N2, ready-8
+#[test]
+fn a_reader_of_a_secret_is_seen_with_echo_off() {
+    let (mut session, _) = Session::start(&spec([
+        "/bin/bash",
+        "--norc",
+        "-c",
+        "read -s x; echo got-$x",
+    ]));
+    wait_reader(&mut session);
+    let modes = session.terminal.modes().expect("modes can be read");
+    assert_eq!(
+        modes,
+        Modes {
+            canonical: true,
+            echo: false,
+            min: modes.min
+        }
+    );
+    session.type_text("pw\r");
+    session.wait_text("got-pw");
+}
+
+/// rule: N2, ready-5
+#[test]
+fn readline_polls_and_nobody_holds_the_read_lock() {
+    let (mut session, shell) = Session::start(&shell());
+    session.wait_text("ready> ");
+    wait_busy(&mut session, Wait::Poll);
+    assert_eq!(session.terminal.foreground().ok(), Some(Some(shell)));
+    let threads = foreground(&session);
+    assert!(
+        threads
+            .iter()
+            .all(|t| t.pid == shell && t.state == b'S' && t.runs.is_some()),
+        "{threads:?}"
+    );
+}
+
+/// rule: N2
+#[test]
+fn a_stopped_and_continued_poll_is_still_a_poll() {
+    let text =
+        "import select; p = select.poll(); p.register(0, 1); print('polls'); p.poll(3600000)";
+    let (mut session, _) = Session::start(&shell());
+    session.wait_text("ready> ");
+    session.type_text(&format!("python3 -c \"{text}\"\r"));
+    session.wait_text("polls\r\n");
+    wait_busy(&mut session, Wait::Poll);
+    session
+        .terminal
+        .signal_foreground(Signal::Stop)
+        .expect("it can be stopped");
+    session.wait_text("Stopped");
+    session.type_text("fg\r");
+    session.wait_text("fg\r\n");
+    wait_busy(&mut session, Wait::Poll);
+}
+
+/// rule: N2
+#[test]
+fn a_reader_in_another_thread_is_seen_with_its_idle_siblings() {
+    let text = "import sys, threading; threading.Thread(target=sys.stdin.readline).start()";
+    let (mut session, _) = Session::start(&spec(["/usr/bin/env", "python3", "-c", text]));
+    let threads = wait_reader(&mut session);
+    let reading = threads
+        .iter()
+        .find(|t| t.wait == Wait::TerminalRead)
+        .expect("one reads");
+    assert_ne!(reading.pid, reading.tid);
+    session.wait_for("idle main thread", |session| {
+        foreground(session)
+            .iter()
+            .any(|t| t.pid == t.tid && t.wait == Wait::Idle)
+            .then_some(())
+    });
+}
+
+/// rule: N2, N4
+#[test]
+fn unread_input_is_seen_and_can_be_discarded() {
+    let (mut session, _) = Session::start(&script("stty -echo; echo set; sleep 1000"));
+    session.wait_text("set");
+    let unread = |session: &Session| {
+        session
+            .terminal
+            .input_unread()
+            .expect("it can be asked for")
+    };
+    assert!(!unread(&session));
+    session.type_text("line\r");
+    assert!(unread(&session));
+    session
+        .terminal
+        .discard_input()
+        .expect("it can be discarded");
+    assert!(!unread(&session));
+    // An end of file is no byte, and is unread input all the same.
+    session.type_text("\x04");
+    assert!(unread(&session));
+}
+
+/// rule: N2, N4
+#[test]
+fn what_was_read_is_unread_no_more_two_thousand_times() {
+    let (mut session, _) = Session::start(&spec(["/bin/cat"]));
+    wait_reader(&mut session);
+    for round in 0..2000 {
+        session.type_text(&format!("{round}\r"));
+        // cat's own copy comes after the echo, and is written after the read.
+        session.wait_text(&format!("{round}\r\n{round}\r\n"));
+        assert!(
+            !session
+                .terminal
+                .input_unread()
+                .expect("it can be asked for")
+        );
+    }
+}
+
+/// A key-by-key reader that is told of input by edges only, as event loops with edge-triggered descriptors are. It
+/// answers each key, and would hang at the first edge it lost.
+const EDGE_TRIGGERED: &str = "
+import os, select, tty
+tty.setraw(0); os.set_blocking(0, False)
+poll = select.epoll(); poll.register(0, select.EPOLLIN | select.EPOLLET)
+os.write(1, b'edges')
+while True:
+    poll.poll()
+    while True:
+        try: os.write(1, os.read(0, 16))
+        except BlockingIOError: break
+";
+
+/// rule: N2
+#[test]
+fn asking_for_the_read_lock_costs_an_edge_triggered_reader_nothing() {
+    let (mut session, _) = Session::start(&spec(["/usr/bin/env", "python3", "-c", EDGE_TRIGGERED]));
+    session.wait_text("edges");
+    let mut asked = 0;
+    for round in 0..3000_u32 {
+        let key = char::from(b'a' + (round % 26) as u8).to_string();
+        session.type_text(&key);
+        let deadline = Instant::now() + support::PATIENCE;
+        while session.printed.is_empty() {
+            assert!(
+                Instant::now() < deadline,
+                "key {round} was lost, after {asked} questions"
+            );
+            if !session
+                .terminal
+                .input_unread()
+                .expect("it can be asked for")
+            {
+                asked += 1;
+                session
+                    .terminal
+                    .reader_blocked()
+                    .expect("it can be asked for");
+            }
+            session.turn(Instant::now());
+        }
+        session.wait_text(&key);
+    }
+    assert!(asked > 0);
+}
+
+/// rule: B3
+#[test]
+fn no_slave_is_opened_before_the_start_or_after_the_exit() {
+    let mut session = Session::open(&script("exit 3"));
+    assert!(session.terminal.input_unread().is_err());
+    assert_eq!(session.terminal.reader_blocked(), None);
+    session.wait_exit();
+    assert!(session.terminal.input_unread().is_err());
+    assert!(session.terminal.discard_input().is_err());
+    session.wait_quiescent();
+}
+
+/// rule: K1, proc-7
+#[test]
+fn signals_reach_the_foreground_group_even_in_raw_mode() {
+    let (mut session, shell) = Session::start(&shell());
+    session.wait_text("ready> ");
+    for (signal, status) in [
+        (Signal::Interrupt, 130),
+        (Signal::Terminate, 143),
+        (Signal::Kill, 137),
+        (Signal::HangUp, 129),
+    ] {
+        session.type_text("stty raw; sleep 1000; echo code-$?-; stty sane\r");
+        session.wait_for("sleeper", |session| {
+            foreground(session)
+                .iter()
+                .any(|t| t.wait == Wait::Timer)
+                .then_some(())
+        });
+        let group = session
+            .terminal
+            .signal_foreground(signal)
+            .expect("it is delivered");
+        assert_ne!(group, shell);
+        if signal == Signal::Interrupt {
+            // An interactive shell drops the rest of the line too.
+            session.wait_text("ready> ");
+            session.type_text("stty sane; echo code-$?-\r");
+            session.wait_text("code-");
+        } else {
+            session.wait_text(&format!("code-{status}-"));
+        }
+        session.wait_text("ready> ");
+    }
+}
+
+/// rule: K1
+#[test]
+fn a_stop_reaches_the_foreground_group() {
+    let (mut session, _) = Session::start(&shell());
+    session.wait_text("ready> ");
+    session.type_text("sleep 1000\r");
+    session.wait_for("sleeper", |session| {
+        foreground(session)
+            .iter()
+            .any(|t| t.wait == Wait::Timer)
+            .then_some(())
+    });
+    session
+        .terminal
+        .signal_foreground(Signal::Stop)
+        .expect("it is delivered");
+    session.wait_text("Stopped");
+}
+
+/// rule: K1
+#[test]
+fn without_a_terminal_there_is_no_foreground_and_calls_say_so() {
+    let (mut session, _) = Session::start(&shell());
+    session.wait_text("ready> ");
+    session.close(Duration::from_secs(1));
+    let closed = session.terminal.signal_foreground(Signal::Interrupt);
+    assert!(
+        matches!(closed, Err(SignalError::NoForeground)),
+        "{closed:?}"
+    );
+    for error in [
+        session.terminal.modes().err(),
+        session.terminal.foreground().err(),
+        session.terminal.write(b"x").err(),
+        session.terminal.read(&mut [0]).err(),
+        session.terminal.input_unread().err(),
+    ] {
+        assert_eq!(error.and_then(|e| e.raw_os_error()), Some(libc::ENXIO));
+    }
+    // Asking an empty range to close is no error: its answer has been given.
+    session
+        .terminal
+        .terminate(Duration::ZERO)
+        .expect("it has ended");
 }

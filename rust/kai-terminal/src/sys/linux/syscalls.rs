@@ -49,35 +49,53 @@ pub(super) fn kind(number: i64, arguments: &[u64; 6], stack: u64) -> Kind {
         SYS_futex | SYS_futex_waitv | SYS_wait4 | SYS_waitid | SYS_rt_sigsuspend
         | SYS_rt_sigtimedwait => Kind::Idle,
         SYS_nanosleep | SYS_clock_nanosleep => Kind::Timer,
-        SYS_ppoll | SYS_pselect6 | SYS_epoll_pwait | SYS_epoll_pwait2 => Kind::Poll,
+        SYS_ppoll => poll_of(arguments[1]),
+        SYS_pselect6 => poll_of(arguments[0]),
+        SYS_epoll_pwait | SYS_epoll_pwait2 => Kind::Poll,
         SYS_restart_syscall => restarted(arguments),
-        _ => older(number),
+        _ => older(number, arguments),
+    }
+}
+
+/// A poll or a select by the count that it was given: watching nothing is an old way to sleep.
+fn poll_of(count: u64) -> Kind {
+    if count as u32 == 0 {
+        Kind::Timer
+    } else {
+        Kind::Poll
     }
 }
 
 /// Calls that only the older tables have.
 #[cfg(target_arch = "x86_64")]
-fn older(number: i64) -> Kind {
+fn older(number: i64, arguments: &[u64; 6]) -> Kind {
     match number {
-        libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => Kind::Poll,
+        libc::SYS_poll => poll_of(arguments[1]),
+        libc::SYS_select => poll_of(arguments[0]),
+        libc::SYS_epoll_wait => Kind::Poll,
         libc::SYS_pause => Kind::Idle,
         _ => Kind::Other,
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn older(_number: i64) -> Kind {
+fn older(_number: i64, _arguments: &[u64; 6]) -> Kind {
     Kind::Other
 }
 
+/// `FUTEX_WAIT` and `FUTEX_WAIT_BITSET` for threads of one process, the latter by either clock (include/uapi/linux/futex.h).
+const FUTEX_WAITS: [u64; 4] = [128, 9 | 128, 9 | 256, 9 | 128 | 256];
+
 /// A call that goes on after the process was stopped and continued: the registers still hold its arguments. Only calls
-/// with a relative timeout are continued like this (`ERESTART_RESTARTBLOCK`): poll(pointer, count, timeout),
-/// nanosleep(pointer, pointer), `clock_nanosleep(clock, flags, ...)`, futex(pointer, operation, ...).
+/// with a timeout are continued like this (`ERESTART_RESTARTBLOCK`): poll(pointer, count, timeout), futex(pointer,
+/// operation, ...), nanosleep(pointer, pointer), `clock_nanosleep(clock, flags, ...)`.
 fn restarted(arguments: &[u64; 6]) -> Kind {
-    let is_pointer = |index: usize| arguments[index] >= SMALLEST_POINTER;
-    match (is_pointer(0), is_pointer(1)) {
-        (true, false) if arguments[1] != 0 => Kind::Poll,
-        _ => Kind::Timer,
+    if arguments[0] < SMALLEST_POINTER || arguments[1] >= SMALLEST_POINTER {
+        Kind::Timer
+    } else if FUTEX_WAITS.contains(&arguments[1]) {
+        Kind::Idle
+    } else {
+        poll_of(arguments[1])
     }
 }
 
@@ -116,5 +134,22 @@ mod tests {
         assert_eq!(restart([POINTER, POINTER, 0, 0, 0, 0]), Kind::Timer);
         assert_eq!(restart([POINTER, 0, 0, 0, 0, 0]), Kind::Timer);
         assert_eq!(restart([1, 0, POINTER, 0, 0, 0]), Kind::Timer);
+        assert_eq!(restart([POINTER, 137, 0, POINTER, 0, 0]), Kind::Idle);
+    }
+
+    #[test]
+    fn a_poll_of_nothing_is_a_sleep() {
+        assert_eq!(
+            kind(libc::SYS_ppoll, &[POINTER, 0, 0, 0, 0, 0], STACK),
+            Kind::Timer
+        );
+        assert_eq!(
+            kind(libc::SYS_pselect6, &[0, 0, 0, 0, POINTER, 0], STACK),
+            Kind::Timer
+        );
+        assert_eq!(
+            kind(libc::SYS_pselect6, &[1, POINTER, 0, 0, 0, 0], STACK),
+            Kind::Poll
+        );
     }
 }

@@ -203,6 +203,9 @@ fn ends_of_the_top_level_process_are_told_apart() {
 /// rule: end-9
 #[test]
 fn a_program_that_never_gets_ready_can_be_closed() {
-    let (mut session, _) = Session::start(&script("trap '' TERM HUP INT; while :; do :; done"));
+    let (mut session, _) = Session::start(&script(
+        "trap '' TERM HUP INT; echo deaf; while :; do :; done",
+    ));
+    session.wait_text("deaf");
     assert!(session.close(Duration::from_millis(100)).killed);
 }

@@ -106,6 +106,7 @@ struct Guard {
     grace: Duration,
     hang_up_reported: bool,
     killed: bool,
+    only_zombies: bool,
     receipt: Vec<Named>,
     receipt_taken: bool,
     tree: tree::Tree,
@@ -151,6 +152,7 @@ impl Guard {
             grace,
             hang_up_reported: false,
             killed: false,
+            only_zombies: false,
             receipt: Vec::with_capacity(NAMED_PROCESSES),
             receipt_taken: false,
             tree: tree::Tree::new(),
@@ -165,7 +167,7 @@ impl Guard {
             os::drain(&self.signals);
             self.look_at_start();
             let empty = self.reap();
-            if empty && self.starting.is_none() {
+            if self.starting.is_none() && (empty || self.only_zombies) {
                 break;
             }
             self.look_at_host();
@@ -380,6 +382,16 @@ impl Guard {
             left: alive.min(left),
         };
         if now.duration_since(since) < KILL_PATIENCE {
+            return;
+        }
+        if alive == 0 {
+            // Somebody outside traces what is dead and does not let go of it. It cannot run again, so the range is empty.
+            self.only_zombies = true;
+            self.tick = Duration::ZERO;
+            if self.top_alive {
+                self.channel
+                    .exited(tree::exit_status(self.top).unwrap_or(os::SIGKILL));
+            }
             return;
         }
         if self.host_gone {
@@ -1490,6 +1502,13 @@ mod tree {
         let mut file = File::open(path.write(format_args!("/proc/{pid}/stat"))).ok()?;
         let count = file.read(buffer).ok()?;
         Some(&buffer[..count])
+    }
+
+    /// How a zombie ended, in the form of `waitpid`: the last field of its stat.
+    pub(super) fn exit_status(pid: i32) -> Option<i32> {
+        let mut buffer = [0; 1024];
+        let text = std::str::from_utf8(stat(pid, &mut buffer)?).ok()?;
+        text.split_ascii_whitespace().next_back()?.parse().ok()
     }
 
     /// Adds name and user to a process.

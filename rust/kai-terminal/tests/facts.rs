@@ -5,7 +5,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use kai_terminal::sys::linux::read_lock_works;
-use kai_terminal::sys::{Modes, Signal, SignalError, Terminal, Thread, Wait};
+use kai_terminal::sys::{Modes, Read, Signal, SignalError, Terminal, Thread, Wait};
 use support::{Session, script, shell, spec};
 
 /// Waits until somebody is blocked in a read of the terminal, and gives the threads of the foreground.
@@ -392,4 +392,54 @@ fn without_a_terminal_there_is_no_foreground_and_calls_say_so() {
         .terminal
         .terminate(Duration::ZERO)
         .expect("it has ended");
+}
+
+/// rule: K1
+#[test]
+fn a_foreground_group_that_has_ended_is_none() {
+    // The leader of the session gives the terminal to a group of its own making, and that ends.
+    let text = "
+import os, signal, sys
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+pid = os.fork()
+if pid == 0:
+    os.setpgid(0, 0); os.tcsetpgrp(0, os.getpid()); os._exit(0)
+os.waitpid(pid, 0); print('alone', flush=True); signal.pause()
+";
+    let (mut session, _) = Session::start(&spec(["/usr/bin/env", "python3", "-c", text]));
+    session.wait_text("alone");
+    for signal in [Signal::Interrupt, Signal::Stop, Signal::Terminate] {
+        let result = session.terminal.signal_foreground(signal);
+        assert!(
+            matches!(result, Err(SignalError::NoForeground)),
+            "{signal:?}: {result:?}"
+        );
+    }
+}
+
+/// rule: B3, N13
+#[test]
+fn what_is_written_while_nobody_has_the_terminal_open_is_not_lost() {
+    let text = "exec <&- >&- 2>&-; sleep 0.3; read x < /dev/tty; echo got-$x > /dev/tty";
+    let (mut session, _) = Session::start(&script(text));
+    session.wait_for("moment without a holder", |session| {
+        (session.terminal.read(&mut [0; 64]).ok()? == Read::Unattached).then_some(())
+    });
+    session.type_text("early\r");
+    session.wait_text("got-early");
+}
+
+/// rule: B3, out-6
+#[test]
+fn nothing_of_the_tail_is_lost_two_hundred_times() {
+    for round in 0..200 {
+        let mut session = Session::open(&script("head -c 20000 /dev/zero | tr '\\0' x; exit"));
+        session.wait_exit();
+        let mut buffer = [0; 8192];
+        while let Ok(Read::Bytes(count)) = session.terminal.read(&mut buffer) {
+            session.printed.extend_from_slice(&buffer[..count]);
+        }
+        assert_eq!(session.printed.len(), 20_000, "round {round}");
+        session.wait_quiescent();
+    }
 }

@@ -81,6 +81,7 @@ fn be_a_host() {
         "forks" => fork_and_go_on(),
         "forks-and-drops" => fork_and_drop(),
         "few-descriptors" => run_out_of_descriptors(),
+        "tracer" => trace_what_is_closed(),
         "unprivileged" => meet_a_process_of_another_user(),
         other => panic!("unknown role {other}"),
     }
@@ -448,6 +449,32 @@ fn meet_a_process_of_another_user() {
         assert_eq!(survivors[0].user, "root");
     }
     session.abandon();
+}
+
+/// rule: Q1
+#[test]
+fn what_is_dead_but_traced_from_outside_does_not_count_as_alive() {
+    run_host("tracer");
+}
+
+fn trace_what_is_closed() {
+    let (mut session, _) = Session::start(&script("sleep 999.25 & echo started; wait"));
+    session.wait_text("started");
+    wait_until("the sleeper", || {
+        marked("sleep 999.25")
+            .iter()
+            .any(|pid| is_named(*pid, "sleep"))
+    });
+    let sleeper = marked("sleep 999.25")
+        .into_iter()
+        .find(|pid| is_named(*pid, "sleep"));
+    let sleeper = sleeper.expect("it was just there");
+    // SAFETY: attaches to the sleeper without stopping it; we never wait for it, so that it stays a zombie.
+    let attached = unsafe { libc::ptrace(libc::PTRACE_SEIZE, sleeper, 0_usize, 0_usize) };
+    assert_eq!(attached, 0);
+    let receipt = session.close(Duration::from_millis(100));
+    assert_eq!(receipt.processes.len(), 1);
+    assert!(exists(sleeper), "it is dead, and held by us");
 }
 
 /// rule: Q4, proc-9

@@ -69,28 +69,29 @@ pub(super) fn terminal_number(device: u64) -> u64 {
     (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
 }
 
-/// Reads from a master. `EIO` is turned into [`Read::Unattached`] here and nowhere else: the kernel says it whenever
-/// nobody has the slave open, which is a moment and not an end.
+/// Reads from a master.
 pub(super) fn read(master: BorrowedFd, buffer: &mut [u8]) -> io::Result<Read> {
-    loop {
-        match rustix::io::read(master, &mut *buffer) {
-            // A master has no end of file; older kernels were seen to give 0 where newer ones give EIO.
-            Ok(0) | Err(Errno::IO) => return Ok(Read::Unattached),
-            Ok(count) => return Ok(Read::Bytes(count)),
-            Err(Errno::AGAIN) => return Ok(Read::Nothing),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+    transfer(|| rustix::io::read(master, &mut *buffer))
+}
+
+/// Writes to a master; 0 when it has no room, or nobody who could make room.
+pub(super) fn write(master: BorrowedFd, bytes: &[u8]) -> io::Result<usize> {
+    match transfer(|| rustix::io::write(master, bytes))? {
+        Read::Bytes(count) => Ok(count),
+        Read::Nothing | Read::Unattached => Ok(0),
     }
 }
 
-/// Writes to a master; 0 when it has no room.
-pub(super) fn write(master: BorrowedFd, bytes: &[u8]) -> io::Result<usize> {
+/// Does one transfer. `EIO` is turned into [`Read::Unattached`] here and nowhere else: the kernel says it whenever nobody
+/// has the slave open, which is a moment and not an end.
+fn transfer(mut act: impl FnMut() -> rustix::io::Result<usize>) -> io::Result<Read> {
     loop {
-        match rustix::io::write(master, bytes) {
-            Err(Errno::AGAIN) => return Ok(0),
+        match act() {
+            Ok(count) => return Ok(Read::Bytes(count)),
+            Err(Errno::IO) => return Ok(Read::Unattached),
+            Err(Errno::AGAIN) => return Ok(Read::Nothing),
             Err(Errno::INTR) => {}
-            other => return Ok(other?),
+            Err(error) => return Err(error.into()),
         }
     }
 }

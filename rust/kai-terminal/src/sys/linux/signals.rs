@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
-use rustix::process::{Pid, kill_process_group};
+use rustix::process::{Pid, kill_process_group, test_kill_process_group};
 
 use super::{proc, users};
 use crate::sys::{Signal, SignalError};
@@ -31,8 +31,8 @@ pub(super) fn send(master: BorrowedFd, guard: i32, signal: Signal) -> Result<i32
         .map_err(SignalError::Io)?
         .ok_or(SignalError::NoForeground)?;
     match signal {
-        Signal::Interrupt => through_terminal(master, libc::SIGINT),
-        Signal::Stop => through_terminal(master, libc::SIGTSTP),
+        Signal::Interrupt => through_terminal(master, group, libc::SIGINT),
+        Signal::Stop => through_terminal(master, group, libc::SIGTSTP),
         Signal::Terminate => to_group(group, rustix::process::Signal::TERM, guard),
         Signal::Kill => to_group(group, rustix::process::Signal::KILL, guard),
         Signal::HangUp => to_group(group, rustix::process::Signal::HUP, guard),
@@ -40,7 +40,16 @@ pub(super) fn send(master: BorrowedFd, guard: i32, signal: Signal) -> Result<i32
     Ok(group)
 }
 
-fn through_terminal(master: BorrowedFd, signal: libc::c_int) -> Result<(), SignalError> {
+fn through_terminal(
+    master: BorrowedFd,
+    group: i32,
+    signal: libc::c_int,
+) -> Result<(), SignalError> {
+    // The terminal goes on naming a group that has ended, and would then report as delivered what reached nobody.
+    let target = Pid::from_raw(group).ok_or(SignalError::NoForeground)?;
+    if test_kill_process_group(target) == Err(Errno::SRCH) {
+        return Err(SignalError::NoForeground);
+    }
     // SAFETY: TIOCSIG takes the number of a signal by value.
     if unsafe { libc::ioctl(master.as_raw_fd(), TIOCSIG, signal) } < 0 {
         return Err(SignalError::Io(io::Error::last_os_error()));

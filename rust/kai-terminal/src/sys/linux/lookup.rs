@@ -23,17 +23,28 @@ static PLACE: Mutex<Option<Place>> = Mutex::new(None);
 
 enum Place {
     File(PathBuf),
-    Memory {
+    Open {
         path: PathBuf,
         file: OwnedFd,
-        inode: u64,
+        identity: (u64, u64),
     },
 }
 
 impl Place {
+    fn open(file: File) -> io::Result<Self> {
+        // Resolved by the child, which has the descriptor until the exec itself.
+        let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let status = file.metadata()?;
+        Ok(Self::Open {
+            path,
+            file: file.into(),
+            identity: (status.dev(), status.ino()),
+        })
+    }
+
     fn path(&self) -> &Path {
         match self {
-            Self::File(path) | Self::Memory { path, .. } => path,
+            Self::File(path) | Self::Open { path, .. } => path,
         }
     }
 
@@ -42,9 +53,8 @@ impl Place {
     fn holds(&self) -> bool {
         match self {
             Self::File(path) => path.exists(),
-            Self::Memory { file, inode, .. } => {
-                rustix::fs::fstat(file).is_ok_and(|status| status.st_ino == *inode)
-            }
+            Self::Open { file, identity, .. } => rustix::fs::fstat(file)
+                .is_ok_and(|status| (status.st_dev, status.st_ino) == *identity),
         }
     }
 }
@@ -59,7 +69,7 @@ pub fn configure_guard(path: PathBuf) {
 pub fn guard_path() -> io::Result<PathBuf> {
     let mut place = PLACE.lock().unwrap_or_else(PoisonError::into_inner);
     if place.as_ref().is_some_and(|place| !place.holds())
-        && let Some(Place::Memory { file, .. }) = place.take()
+        && let Some(Place::Open { file, .. }) = place.take()
     {
         // The number is not ours any more, so closing it would close somebody else's file.
         std::mem::forget(file);
@@ -122,18 +132,11 @@ fn memory() -> io::Result<Place> {
         &file,
         SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL,
     )?;
-    // Resolved by the child, which has the descriptor until the exec itself.
-    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    let inode = file.metadata()?.ino();
-    Ok(Place::Memory {
-        path,
-        file: file.into(),
-        inode,
-    })
+    Place::open(file)
 }
 
-/// A file that only this user can read, named after its version and this process, in the first directory that lets us
-/// write and execute.
+/// A file of this user in the first directory that lets us write and execute. It has no name any more where it can be
+/// run by descriptor, so that nothing stays behind; else it keeps one, of its version and this process.
 fn extract() -> io::Result<Place> {
     let named = ["XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "HOME"]
         .iter()
@@ -149,14 +152,29 @@ fn extract() -> io::Result<Place> {
             env!("CARGO_PKG_VERSION"),
             std::process::id()
         );
-        let path = directory.join(name);
-        match write_executable(&path) {
-            Ok(()) if runs(&path) => return Ok(Place::File(path)),
-            Ok(()) => fs::remove_file(&path)?,
+        match extract_to(&directory.join(name)) {
+            Ok(place) => return Ok(place),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+fn extract_to(path: &Path) -> io::Result<Place> {
+    write_executable(path)?;
+    // Opened anew for reading only: what is open for writing cannot be executed.
+    let place = File::open(path).and_then(Place::open);
+    fs::remove_file(path)?;
+    let place = place?;
+    if runs(place.path()) {
+        return Ok(place);
+    }
+    write_executable(path)?;
+    if runs(path) {
+        return Ok(Place::File(path.to_owned()));
+    }
+    fs::remove_file(path)?;
+    Err(io::Error::from(io::ErrorKind::PermissionDenied))
 }
 
 fn write_executable(path: &Path) -> io::Result<()> {
@@ -187,18 +205,43 @@ impl OwnGroup for Command {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, extract, memory, runs};
+    use super::{Place, extract, extract_to, memory, runs};
 
     #[test]
-    fn the_embedded_guard_runs_from_memory_and_from_a_file() {
-        let place = memory().unwrap();
-        assert!(runs(place.path()) && place.holds());
-        let Place::File(path) = extract().unwrap() else {
-            panic!("extracted to memory")
+    fn the_embedded_guard_runs_from_memory_and_from_a_file_without_a_name() {
+        for place in [memory().unwrap(), extract().unwrap()] {
+            assert!(matches!(place, Place::Open { .. }));
+            assert!(runs(place.path()) && place.holds());
+        }
+    }
+
+    #[test]
+    fn an_extracted_guard_replaces_what_was_left_there_and_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("guard");
+        std::fs::write(&path, "left by another").unwrap();
+        assert!(runs(extract_to(&path).unwrap().path()));
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_descriptor_that_was_closed_and_used_again_is_not_taken_for_the_guard() {
+        let Place::Open {
+            path,
+            file,
+            identity,
+        } = memory().unwrap()
+        else {
+            panic!("not open")
         };
-        let ran = runs(&path);
-        std::fs::remove_file(&path).unwrap();
-        assert!(ran);
+        let other = std::fs::File::open("/dev/null").unwrap().into();
+        let place = Place::Open {
+            path,
+            file: other,
+            identity,
+        };
+        assert!(!place.holds());
+        drop(file);
     }
 
     #[test]

@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 
 use kai_terminal::sys::linux::{guard_path, remember_limits};
 use kai_terminal::sys::{ExitStatus, Signal, SignalError, Stage, Terminal};
-use support::{PATIENCE, Session, exists, footprint, marked, script, shell, spec, wait_until};
+use support::{
+    PATIENCE, RUN, Session, exists, footprint, marked, own, script, shell, spec, wait_until,
+};
 
 const ROLE: &str = "KAI_TEST_HOST";
 
@@ -30,6 +32,7 @@ fn host(role: &str) -> Command {
     ]);
     command
         .env(ROLE, role)
+        .env(RUN, std::process::id().to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -376,6 +379,7 @@ fn what_may_not_be_killed_is_named_and_closing_can_be_tried_again() {
         ])
         .env(ROLE, "unprivileged")
         .env("SLEEPER", &sleeper)
+        .env(RUN, std::process::id().to_string())
         .uid(65534)
         .gid(65534)
         .current_dir("/")
@@ -399,13 +403,17 @@ fn what_may_not_be_killed_is_named_and_closing_can_be_tried_again() {
 #[test]
 #[ignore = "run with set-user-id by the host that is unprivileged"]
 fn be_another_user() {
-    let error = Command::new("/bin/sleep").arg("999.24").uid(0).exec();
+    let error = Command::new("/bin/sleep").arg(own("999.24")).uid(0).exec();
     panic!("no sleep: {error}");
 }
 
 fn meet_a_process_of_another_user() {
     let sleeper = std::env::var("SLEEPER").expect("it is given");
-    let (mut session, _) = Session::start(&shell());
+    let mut shell = shell();
+    shell
+        .env
+        .push((RUN.into(), std::env::var_os(RUN).expect("it is given")));
+    let (mut session, _) = Session::start(&shell);
     session.wait_text("ready> ");
     let become_root = format!("{sleeper} --exact be_another_user --ignored --nocapture");
     session.type_text(&format!("{become_root}\r"));

@@ -27,7 +27,7 @@ pub fn spec<const N: usize>(argv: [&str; N]) -> Spec {
         "PS1=ready> ",
     ];
     Spec {
-        argv: argv.iter().map(OsString::from).collect(),
+        argv: argv.iter().map(|text| OsString::from(own(text))).collect(),
         arg0: None,
         env: env
             .iter()
@@ -212,6 +212,7 @@ impl Session {
     }
 
     pub fn type_text(&mut self, text: &str) {
+        let text = own(text);
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
             let count = self
@@ -267,8 +268,19 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// Tells which run of the tests a host that they started belongs to.
+pub const RUN: &str = "KAI_TEST_RUN";
+
+/// Marks what a test starts as belonging to this run: `999.`, in what is executed, typed or looked for, gets a number
+/// behind it, so that runs side by side do not see each other's processes.
+pub fn own(text: &str) -> String {
+    let run = std::env::var(RUN).unwrap_or_else(|_| std::process::id().to_string());
+    text.replace("999.", &format!("999.{run}0"))
+}
+
 /// The pids of processes whose command line holds `mark`.
 pub fn marked(mark: &str) -> Vec<i32> {
+    let mark = own(mark);
     let entries = std::fs::read_dir("/proc")
         .expect("/proc is there")
         .flatten();
@@ -278,7 +290,7 @@ pub fn marked(mark: &str) -> Vec<i32> {
         let own = *pid == std::process::id().cast_signed();
         !own && String::from_utf8_lossy(&line)
             .replace('\0', " ")
-            .contains(mark)
+            .contains(&mark)
     })
     .collect()
 }

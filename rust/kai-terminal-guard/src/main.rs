@@ -116,16 +116,14 @@ struct Guard {
 impl Guard {
     /// Starts the top-level process. `None`: there is no host any more, or the failure has been reported.
     fn start(mut channel: channel::Channel, start: &Start) -> Option<Self> {
-        let signals = os::signal_descriptor();
         let host = os::pidfd(start.host);
         // The pidfd is the host's only if the host was still our parent after it was opened.
         if os::parent() != start.host {
             return None;
         }
-        let started = match (signals, child::start(start)) {
-            (Ok(signals), Ok(started)) => Ok((signals, started)),
-            (Err(errno), _) => Err((Step::Terminal, errno)),
-            (_, Err(failure)) => Err(failure),
+        let started = match os::signal_descriptor() {
+            Ok(signals) => child::start(start).map(|started| (signals, started)),
+            Err(errno) => Err((Step::Terminal, errno)),
         };
         let (signals, started) = match started {
             Ok(parts) => parts,

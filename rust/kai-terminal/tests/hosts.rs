@@ -84,6 +84,8 @@ fn be_a_host() {
         "forks" => fork_and_go_on(),
         "forks-and-drops" => fork_and_drop(),
         "few-descriptors" => run_out_of_descriptors(),
+        "escapes-nested" => be_killed("999.26", || {}),
+        "few-terminals" => run_out_of_terminals(),
         "tracer" => trace_what_is_closed(),
         "unprivileged" => meet_a_process_of_another_user(),
         other => panic!("unknown role {other}"),
@@ -457,6 +459,106 @@ fn meet_a_process_of_another_user() {
         assert_eq!(survivors[0].user, "root");
     }
     session.abandon();
+}
+
+/// rule: Q1
+#[test]
+fn a_host_with_sessions_of_its_own_can_be_closed_as_part_of_a_session() {
+    let program = std::env::current_exe().expect("we are a file");
+    let program = program.to_str().expect("its name is text");
+    let mut nested = spec([program, "--exact", "be_a_host", "--ignored", "--nocapture"]);
+    nested.env.push((ROLE.into(), "escapes-nested".into()));
+    nested
+        .env
+        .push((RUN.into(), std::process::id().to_string().into()));
+    let (mut session, _) = Session::start(&nested);
+    session.wait_text("shell ");
+    assert!(!marked("sleep 999.26").is_empty());
+    session.close(Duration::from_millis(200));
+    assert_eq!(marked("sleep 999.26"), [0; 0]);
+}
+
+/// Whether a program may make namespaces of these kinds here; sandboxes often forbid it.
+fn may_unshare(kinds: &str) -> bool {
+    Command::new("unshare")
+        .args([kinds, "true"])
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// rule: Q1, proc-2
+#[test]
+fn what_lives_in_a_namespace_made_below_is_in_the_range() {
+    if !may_unshare("-rpf") {
+        return;
+    }
+    let text = "exec unshare -rpf sh -c 'trap \"\" TERM HUP; setsid sleep 999.27 & echo inside; sleep 999.27'";
+    let (mut session, _) = Session::start(&script(text));
+    session.wait_text("inside");
+    wait_until("the sleepers", || {
+        marked("sleep 999.27")
+            .into_iter()
+            .filter(|pid| is_named(*pid, "sleep"))
+            .count()
+            == 2
+    });
+    let receipt = session.close(Duration::from_millis(200));
+    assert!(
+        receipt.killed && receipt.processes.len() >= 3,
+        "{receipt:?}"
+    );
+    assert_eq!(marked("sleep 999.27"), [0; 0]);
+}
+
+/// rule: B1
+#[test]
+fn too_few_terminals_are_an_error_that_leaves_nothing() {
+    if !may_unshare("-m") {
+        return;
+    }
+    // A mount of its own with room for three, which nobody else sees.
+    let mount = "mount -t devpts -o newinstance,ptmxmode=0666,max=3 devpts /dev/pts && \
+                 mount --bind /dev/pts/ptmx /dev/ptmx && exec \"$0\" \"$@\"";
+    let host = host("few-terminals");
+    let output = Command::new("unshare")
+        .args(["-m", "sh", "-c", mount])
+        .arg(host.get_program())
+        .args(host.get_args())
+        .envs(
+            host.get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .output()
+        .expect("the host starts");
+    let text = [output.stdout, output.stderr].concat();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&text)
+    );
+}
+
+fn run_out_of_terminals() {
+    Session::open(&script("exit")).wait_quiescent();
+    let before = footprint();
+    let mut sessions: Vec<Session> = (0..3)
+        .map(|_| Session::start(&script("read x")).0)
+        .collect();
+    for _ in 0..20 {
+        let error = Session::try_open(&script("exit"))
+            .err()
+            .expect("there is no room");
+        let kind = error.error.kind();
+        assert_eq!(
+            (error.stage, kind),
+            (Stage::Terminal, std::io::ErrorKind::QuotaExceeded)
+        );
+    }
+    for session in &mut sessions {
+        session.close(Duration::from_secs(1));
+    }
+    drop(sessions);
+    assert_eq!(footprint(), before);
 }
 
 /// rule: Q1

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -23,13 +22,17 @@ pub(super) struct Identity {
 /// Allocates a terminal. The master does not block; the slave does, as programs expect, and is never the controlling
 /// terminal of the host. Both are closed on exec from their first moment, so that no concurrent start inherits them.
 pub(super) fn allocate(size: Size) -> io::Result<(OwnedFd, OwnedFd, Identity)> {
-    let master =
-        openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC | nonblocking())?;
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let master = openpt(flags | nonblocking()).map_err(|error| match error {
+        // What POSIX makes of the kernel's ENOSPC; neither text would tell anyone what is missing.
+        Errno::AGAIN => io::Error::new(
+            io::ErrorKind::QuotaExceeded,
+            "every pseudoterminal is in use (kernel.pty.max, or the limit of the mount)",
+        ),
+        error => error.into(),
+    })?;
     unlockpt(&master)?;
-    let slave = ioctl_tiocgptpeer(
-        &master,
-        OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC,
-    )?;
+    let slave = ioctl_tiocgptpeer(&master, flags)?;
     let mut modes = rustix::termios::tcgetattr(&slave)?;
     // Erasing in a canonical line takes a whole character with it.
     modes.input_modes |= InputModes::IUTF8;
@@ -52,11 +55,11 @@ fn nonblocking() -> OpenptFlags {
 }
 
 fn identity(slave: BorrowedFd) -> io::Result<Identity> {
-    let status = std::fs::File::from(slave.try_clone_to_owned()?).metadata()?;
+    let status = rustix::fs::fstat(slave)?;
     Ok(Identity {
-        device: status.dev(),
-        inode: status.ino(),
-        number: terminal_number(status.rdev()),
+        device: status.st_dev,
+        inode: status.st_ino,
+        number: terminal_number(status.st_rdev),
     })
 }
 

@@ -443,3 +443,51 @@ fn nothing_of_the_tail_is_lost_two_hundred_times() {
         session.wait_quiescent();
     }
 }
+
+/// rule: N6, in-4
+#[test]
+fn of_what_fills_the_terminal_nothing_reaches_a_later_reader() {
+    let text = "stty raw -echo; echo set; read -r go < $1; stty cooked; echo reading; cat";
+    let directory = tempfile::tempdir().expect("there is room for a file");
+    let gate = directory.path().join("gate");
+    let made = std::process::Command::new("mkfifo").arg(&gate).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let gate = gate.to_str().expect("its name is text");
+    for round in 0..20 {
+        let (mut session, _) = Session::start(&spec(["/bin/sh", "-c", text, "sh", gate]));
+        session.wait_text("set");
+        let mut taken = 0;
+        let mut refusals = 0;
+        while refusals < 5 {
+            let count = session
+                .terminal
+                .write(&[b'x'; 4096])
+                .expect("it can be written to");
+            taken += count;
+            refusals += usize::from(count == 0);
+        }
+        assert!(taken > 8192, "{taken}: more than the line discipline holds");
+        session
+            .terminal
+            .discard_input()
+            .expect("it can be discarded");
+        assert!(
+            !session
+                .terminal
+                .input_unread()
+                .expect("it can be asked for"),
+            "round {round}"
+        );
+        std::fs::write(gate, "go\n").expect("the program waits for it");
+        session.wait_text("reading");
+        session.type_text("fresh\r");
+        let printed = session.wait_for("what was read", |session| {
+            session
+                .printed
+                .ends_with(b"fresh\r\n")
+                .then(|| std::mem::take(&mut session.printed))
+        });
+        let printed = String::from_utf8_lossy(&printed).replace("\r\n", "\n");
+        assert_eq!(printed, "\nfresh\n", "round {round}");
+    }
+}

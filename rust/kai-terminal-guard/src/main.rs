@@ -762,6 +762,11 @@ mod os {
         }
     }
 
+    /// Whether there is such a process, whoever owns it.
+    pub(super) fn exists(pid: i32) -> bool {
+        kill(pid, 0) == 0 || errno() == EPERM
+    }
+
     pub(super) fn reap() -> Reaped {
         let mut status = 0;
         // SAFETY: the pointer is to a live integer.
@@ -1356,11 +1361,20 @@ mod tree {
         }
 
         fn add(&mut self, pid: i32, parent: i32) {
-            // The list and this look are two moments: only what still has that parent counts.
-            let Some(entry) = Entry::read(pid) else {
-                return;
+            let entry = match Entry::read(pid) {
+                // The list and this look are two moments: only what still has that parent counts.
+                Some(entry) if entry.parent == parent => entry,
+                // Where `/proc` hides the processes of other users (hidepid), they still are there.
+                None if os::exists(pid) => Entry {
+                    pid,
+                    parent,
+                    start: 0,
+                    dead: false,
+                    threads: 1,
+                },
+                _ => return,
             };
-            if entry.parent == parent && self.seen.len() < CAPACITY {
+            if self.seen.len() < CAPACITY {
                 self.seen.push(entry);
             }
         }

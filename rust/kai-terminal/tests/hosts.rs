@@ -7,69 +7,13 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use kai_terminal::sys::linux::{guard_path, remember_limits};
 use kai_terminal::sys::{ExitStatus, Signal, SignalError, Stage, Terminal};
-use support::{
-    PATIENCE, RUN, Session, exists, footprint, marked, own, script, shell, spec, wait_until,
-};
-
-const ROLE: &str = "KAI_TEST_HOST";
-
-fn host(role: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().expect("we are a file"));
-    command.args([
-        "--exact",
-        "be_a_host",
-        "--ignored",
-        "--nocapture",
-        "--test-threads=1",
-    ]);
-    command
-        .env(ROLE, role)
-        .env(RUN, std::process::id().to_string())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command
-}
-
-/// Runs a host that judges itself.
-fn run_host(role: &str) {
-    let mut command = host(role);
-    let output = command.output().expect("the host starts");
-    let text = [output.stdout, output.stderr].concat();
-    assert!(
-        output.status.success(),
-        "{role}: {}",
-        String::from_utf8_lossy(&text)
-    );
-}
-
-/// Starts a host and reads what it prints up to a line that begins with `word`; gives the rest of that line.
-fn start_host(role: &str, word: &str) -> (Child, String) {
-    let mut child = host(role).spawn().expect("the host starts");
-    let lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
-    // The harness may print before us in the same line.
-    let found = lines
-        .map_while(Result::ok)
-        .find_map(|l| Some(l.split_once(word)?.1.trim().to_owned()));
-    let Some(rest) = found else {
-        let mut errors = String::new();
-        let _ = child
-            .stderr
-            .take()
-            .expect("it is piped")
-            .read_to_string(&mut errors);
-        panic!("{role} ended early: {errors}");
-    };
-    (child, rest)
-}
+use support::host::{BE_A_HOST, ROLE, host, judge, run_host, start_host};
+use support::{PATIENCE, RUN, Session, exists, footprint, marked, script, shell, spec, wait_until};
 
 #[test]
 #[ignore = "the other tests of this file run it"]
@@ -87,7 +31,6 @@ fn be_a_host() {
         "escapes-nested" => be_killed("999.26", || {}),
         "few-terminals" => run_out_of_terminals(),
         "tracer" => trace_what_is_closed(),
-        "unprivileged" => meet_a_process_of_another_user(),
         other => panic!("unknown role {other}"),
     }
 }
@@ -351,122 +294,13 @@ fn run_out_of_descriptors() {
     });
 }
 
-/// rule: Q3, K1, proc-11
-#[test]
-fn what_may_not_be_killed_is_named_and_closing_can_be_tried_again() {
-    // Another user takes a privilege to give away; where there is none, there is nothing to meet.
-    if !rustix::process::geteuid().is_root() {
-        return;
-    }
-    let directory = tempfile::Builder::new()
-        .tempdir_in("/var/tmp")
-        .expect("there is room for a file");
-    let public = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(directory.path(), public.clone()).expect("it is ours");
-    let program = directory.path().join("host");
-    std::fs::copy(std::env::current_exe().expect("we are a file"), &program)
-        .expect("it can be copied");
-    std::fs::set_permissions(&program, public).expect("it is ours");
-    let sleeper = directory.path().join("sleeper");
-    std::fs::copy(&program, &sleeper).expect("it can be copied");
-    std::fs::set_permissions(&sleeper, std::fs::Permissions::from_mode(0o4755))
-        .expect("it is ours");
-    let output = Command::new(&program)
-        .args([
-            "--exact",
-            "be_a_host",
-            "--ignored",
-            "--nocapture",
-            "--test-threads=1",
-        ])
-        .env(ROLE, "unprivileged")
-        .env("SLEEPER", &sleeper)
-        .env(RUN, std::process::id().to_string())
-        .uid(65534)
-        .gid(65534)
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .output()
-        .expect("the host starts");
-    let text = [output.stdout, output.stderr].concat();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&text)
-    );
-    // Not even its death ends what is another user's.
-    for pid in marked("sleep 999.24") {
-        let _ = Command::new("kill")
-            .args(["-KILL", &pid.to_string()])
-            .status();
-    }
-}
-
-#[test]
-#[ignore = "run with set-user-id by the host that is unprivileged"]
-fn be_another_user() {
-    let error = Command::new("/bin/sleep").arg(own("999.24")).uid(0).exec();
-    panic!("no sleep: {error}");
-}
-
-fn meet_a_process_of_another_user() {
-    let sleeper = std::env::var("SLEEPER").expect("it is given");
-    let mut shell = shell();
-    shell
-        .env
-        .push((RUN.into(), std::env::var_os(RUN).expect("it is given")));
-    let (mut session, _) = Session::start(&shell);
-    session.wait_text("ready> ");
-    let become_root = format!("{sleeper} --exact be_another_user --ignored --nocapture");
-    session.type_text(&format!("{become_root}\r"));
-    wait_until("the other user", || marked("sleep 999.24").len() == 1);
-    let other = marked("sleep 999.24")[0];
-
-    // Interrupts go through the terminal, which may; anything else may not, and says whom it met.
-    match session.terminal.signal_foreground(Signal::Terminate) {
-        Err(SignalError::Denied {
-            command,
-            user,
-            pgid,
-        }) => {
-            assert_eq!((command.as_str(), user.as_str()), ("sleep", "root"));
-            assert_eq!(session.terminal.foreground().ok(), Some(Some(pgid)));
-        }
-        result => panic!("not denied: {result:?}"),
-    }
-    session
-        .terminal
-        .signal_foreground(Signal::Interrupt)
-        .expect("it goes through the terminal");
-    wait_until("it is interrupted", || !exists(other));
-    session.wait_text("ready> ");
-
-    // In the background, out of the session's reach, it survives.
-    session.type_text(&format!("setsid {become_root} &\r"));
-    wait_until("the other user", || marked("sleep 999.24").len() == 1);
-    let other = marked("sleep 999.24")[0];
-    for _ in 0..2 {
-        session
-            .terminal
-            .terminate(Duration::from_millis(100))
-            .expect("it can be asked for");
-        let survivors = session.wait_survivors();
-        assert_eq!(survivors.len(), 1, "{survivors:?}");
-        assert_eq!(
-            (survivors[0].pid, survivors[0].command.as_str()),
-            (other, "sleep")
-        );
-        assert_eq!(survivors[0].user, "root");
-    }
-    session.abandon();
-}
-
 /// rule: Q1
 #[test]
 fn a_host_with_sessions_of_its_own_can_be_closed_as_part_of_a_session() {
     let program = std::env::current_exe().expect("we are a file");
     let program = program.to_str().expect("its name is text");
-    let mut nested = spec([program, "--exact", "be_a_host", "--ignored", "--nocapture"]);
+    let mut nested = spec([program]);
+    nested.argv.extend(BE_A_HOST.map(Into::into));
     nested.env.push((ROLE.into(), "escapes-nested".into()));
     nested
         .env
@@ -520,21 +354,15 @@ fn too_few_terminals_are_an_error_that_leaves_nothing() {
     let mount = "mount -t devpts -o newinstance,ptmxmode=0666,max=3 devpts /dev/pts && \
                  mount --bind /dev/pts/ptmx /dev/ptmx && exec \"$0\" \"$@\"";
     let host = host("few-terminals");
-    let output = Command::new("unshare")
-        .args(["-m", "sh", "-c", mount])
-        .arg(host.get_program())
-        .args(host.get_args())
-        .envs(
-            host.get_envs()
-                .filter_map(|(name, value)| Some((name, value?))),
-        )
-        .output()
-        .expect("the host starts");
-    let text = [output.stdout, output.stderr].concat();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&text)
+    let environment = host
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)));
+    judge(
+        Command::new("unshare")
+            .args(["-m", "sh", "-c", mount])
+            .arg(host.get_program())
+            .args(host.get_args())
+            .envs(environment),
     );
 }
 

@@ -5,6 +5,8 @@
     reason = "every test program uses a part of it"
 )]
 
+pub mod host;
+
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;

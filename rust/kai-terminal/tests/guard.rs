@@ -5,7 +5,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use kai_terminal::sys::{ExitStatus, Report, Terminal};
-use support::{Session, exists, marked, script, shell, spec, wait_until};
+use support::{Session, exists, marked, parent_of, script, shell, spec, wait_until};
 
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -272,12 +272,7 @@ fn a_closing_that_begins_before_the_start_is_done_ends_too() {
 fn signals_to_the_guard_do_not_reach_the_session() {
     let (mut session, shell) = Session::start(&shell());
     session.wait_text("ready> ");
-    let stat = std::fs::read_to_string(format!("/proc/{shell}/stat")).expect("the shell is there");
-    let guard: i32 = stat
-        .rsplit(") ")
-        .next()
-        .and_then(|rest| rest.split(' ').nth(1)?.parse().ok())
-        .expect("its parent");
+    let guard = parent_of(shell);
     for signal in ["INT", "TSTP", "HUP", "TERM", "QUIT", "PIPE", "USR1"] {
         let status = std::process::Command::new("kill")
             .args([&format!("-{signal}"), "--", &format!("-{guard}")])
@@ -297,13 +292,7 @@ fn signals_to_the_guard_do_not_reach_the_session() {
 fn a_guard_that_was_killed_is_reported_as_lost_and_takes_the_shell_along() {
     let (mut session, shell) = Session::start(&shell());
     session.wait_text("ready> ");
-    let stat = std::fs::read_to_string(format!("/proc/{shell}/stat")).expect("the shell is there");
-    let guard = stat
-        .rsplit(") ")
-        .next()
-        .and_then(|rest| rest.split(' ').nth(1))
-        .expect("its parent")
-        .to_owned();
+    let guard = parent_of(shell).to_string();
     let killed = std::process::Command::new("kill")
         .args(["-KILL", &guard])
         .status();

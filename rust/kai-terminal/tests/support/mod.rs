@@ -261,6 +261,16 @@ pub fn exists(pid: i32) -> bool {
     std::fs::exists(format!("/proc/{pid}")).unwrap_or(true)
 }
 
+/// The parent of a process: of a top-level process, its guard.
+pub fn parent_of(pid: i32) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it lives");
+    let fields = stat
+        .rsplit(") ")
+        .next()
+        .and_then(|rest| rest.split(' ').nth(1)?.parse().ok());
+    fields.expect("it has a parent")
+}
+
 /// Waits for a condition about other processes, of which nothing tells us.
 pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;

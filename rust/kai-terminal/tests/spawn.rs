@@ -209,3 +209,29 @@ fn a_program_that_never_gets_ready_can_be_closed() {
     session.wait_text("deaf");
     assert!(session.close(Duration::from_millis(100)).killed);
 }
+
+/// rule: proc-9
+#[test]
+fn many_threads_of_a_host_may_open_at_once() {
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            scope.spawn(move || {
+                for round in 0..15 {
+                    let mut spec = script("cat <&5; stty size; exit $1");
+                    spec.argv.extend(["sh".into(), round.to_string().into()]);
+                    spec.size = Size {
+                        cols: 20 + thread,
+                        rows: 10 + round,
+                    };
+                    spec.descriptors = vec![(5, format!("{thread}-{round}\n").into_bytes())];
+                    let mut session = Session::open(&spec);
+                    assert_eq!(session.wait_exit(), ExitStatus::Code(round.into()));
+                    session.wait_quiescent();
+                    let printed = String::from_utf8_lossy(&session.printed).replace("\r\n", "\n");
+                    let (rows, cols) = (10 + round, 20 + thread);
+                    assert_eq!(printed, format!("{thread}-{round}\n{rows} {cols}\n"));
+                }
+            });
+        }
+    });
+}

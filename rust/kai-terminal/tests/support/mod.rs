@@ -115,6 +115,8 @@ impl Session {
                 _ => {}
             }
             self.reports.push(report);
+            // What was printed before an exit was reported may have come after the look above.
+            self.drain();
         }
         if unattached && fds_are_quiet(&fds) {
             // A terminal that nobody has open is always "ready": do not spin on it.

@@ -491,3 +491,30 @@ fn of_what_fills_the_terminal_nothing_reaches_a_later_reader() {
         assert_eq!(printed, "\nfresh\n", "round {round}");
     }
 }
+
+/// rule: N13, in-3
+#[test]
+fn a_megabyte_in_lines_arrives_whole_through_partial_writes() {
+    let directory = tempfile::tempdir().expect("there is room for a file");
+    let copy = directory.path().join("copy");
+    let path = copy.to_str().expect("its name is text");
+    let (mut session, _) = Session::start(&spec([
+        "/bin/sh",
+        "-c",
+        "stty -echo; echo set; cat > $0",
+        path,
+    ]));
+    session.wait_text("set");
+    let lines: Vec<String> = (0..1 << 14).map(|n| format!("{n:063}\r")).collect();
+    let text = lines.concat();
+    session.type_text(&text);
+    session.type_text("\x04");
+    session.wait_exit();
+    let arrived = std::fs::read_to_string(&copy).expect("it was written");
+    assert!(
+        arrived == text.replace('\r', "\n"),
+        "{} of {} bytes",
+        arrived.len(),
+        text.len()
+    );
+}

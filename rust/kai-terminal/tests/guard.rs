@@ -300,3 +300,15 @@ fn a_guard_that_was_killed_is_reported_as_lost_and_takes_the_shell_along() {
     session.wait_report("loss", |r| matches!(r, Report::Lost));
     wait_until("the shell is gone", || !exists(shell));
 }
+
+/// rule: Q1
+#[test]
+fn a_guard_that_was_stopped_closes_all_the_same() {
+    let (mut session, _) = Session::start(&shell());
+    session.wait_text("ready> ");
+    session.type_text("setsid sleep 999.20 & kill -STOP $PPID\r");
+    session.wait_text("ready> ");
+    wait_until("the sleeper", || !marked("sleep 999.20").is_empty());
+    session.close(GRACE);
+    assert_eq!(marked("sleep 999.20"), [0; 0]);
+}

@@ -12,7 +12,9 @@ use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SendFlags, Shutdown, SocketFlags, SocketType, send, shutdown, socketpair,
 };
-use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
+};
 
 use super::lookup::{self, OwnGroup};
 use super::wire;
@@ -170,6 +172,7 @@ impl Guard {
 
     pub(super) fn terminate(&self, grace: Duration) -> io::Result<()> {
         self.check_owner()?;
+        self.process.go_on();
         match send(&self.channel, &wire::terminate(grace), SendFlags::NOSIGNAL) {
             // A guard that has gone has given its answer, or `Lost` is on its way.
             Ok(_) | Err(Errno::PIPE | Errno::CONNRESET) => Ok(()),
@@ -255,6 +258,7 @@ impl Guard {
     /// Ends the channel for every holder of it, so that the guard closes the range even while a forked copy of the host
     /// keeps the descriptor open.
     fn let_go(&self) {
+        self.process.go_on();
         // Gone already is as good.
         let _ = shutdown(&self.channel, Shutdown::Both);
     }
@@ -283,6 +287,13 @@ impl Drop for Guard {
 }
 
 impl Orphan {
+    /// Continues a guard that somebody has stopped (SIGSTOP is the one signal besides SIGKILL that it cannot block).
+    fn go_on(&self) {
+        if let Some(pidfd) = &self.pidfd {
+            let _ = pidfd_send_signal(pidfd, Signal::CONT);
+        }
+    }
+
     /// Reaps without waiting; true when the guard is gone, whoever reaped it: a host may ignore SIGCHLD, or call
     /// `waitpid(-1)` itself. By descriptor, so that a child that has the number by now is not mistaken for it.
     fn reap(&self) -> bool {

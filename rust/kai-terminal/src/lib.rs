@@ -1,1 +1,3 @@
 //! Terminal sessions that a program can hold.
+
+pub mod sys;

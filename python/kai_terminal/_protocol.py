@@ -1,0 +1,70 @@
+"""Backends are other people's code: what they give is looked at before it is used, and an error names them."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from .types import (
+    Exited,
+    Running,
+    TerminalBackendSession,
+    TerminalSendOperation,
+    TerminalSendResult,
+    TerminalSessionStatus,
+)
+
+
+def broken(backend_type: str, what: str) -> TypeError:
+    """The error for a backend that breaks its protocol."""
+    return TypeError(f"terminal backend {backend_type!r} broke its protocol: {what}")
+
+
+def session_problem(session: Any) -> str | None:
+    """What keeps this from being a session, or `None`."""
+    missing = [name for name in SESSION_METHODS if not callable(getattr(session, name, None))]
+    if missing:
+        return f"spawn returned {type(session).__name__}, which has no {', '.join(missing)}"
+    motd = getattr(session, "motd", None)
+    if not isinstance(motd, str):
+        return f"the session's motd is {type(motd).__name__}, not str"
+    pid = getattr(session, "pid", None)
+    if pid is not None and not isinstance(pid, int):
+        return f"the session's pid is {type(pid).__name__}, not int or None"
+    return None
+
+
+def checked_status(backend_type: str, session: TerminalBackendSession) -> TerminalSessionStatus:
+    """The session's status, if it is one."""
+    status = session.status()
+    if not isinstance(status, (Running, Exited)):
+        discard(status)
+        raise broken(backend_type, f"status() returned {type(status).__name__}, not Running or Exited")
+    return status
+
+
+def checked_operation(backend_type: str, operation: TerminalSendOperation) -> TerminalSendOperation:
+    """The operation, if it is one. `done` is not touched: it may make something that must then be awaited."""
+    missing = [name for name in OPERATION_METHODS if not callable(getattr(operation, name, None))]
+    has_done = hasattr(type(operation), "done") or "done" in getattr(operation, "__dict__", {})
+    if missing or not has_done:
+        discard(operation)
+        raise broken(backend_type, f"start_send returned {type(operation).__name__}, not a TerminalSendOperation")
+    return operation
+
+
+def checked_result(backend_type: str, result: object) -> TerminalSendResult:
+    """The result of a send, if it is one."""
+    if not isinstance(result, TerminalSendResult):
+        raise broken(backend_type, f"a send's done gave {type(result).__name__}, not a TerminalSendResult")
+    return result
+
+
+def discard(value: object) -> None:
+    """Close a coroutine that nobody will await, so that the interpreter does not warn about it."""
+    if inspect.iscoroutine(value):
+        value.close()
+
+
+SESSION_METHODS = ("start_send", "read", "signal", "status", "close")
+OPERATION_METHODS = ("read_output", "wait_output", "cancel")

@@ -1,0 +1,253 @@
+"""A spawn between its acceptance and its publication, or its rollback.
+
+The backend's setup runs in a task of its own, so that cancelling the caller reaches the backend as an abort of its
+signal and never as a cancellation in the middle of things. The steps:
+
+    accepted -> backend settles -> (nothing aborted)  published, by the caller's own task, in one step with its return
+                                -> (aborted, broken)  rolled back: whatever the backend returned is closed
+             -> settled: reservations released, disposals told
+
+Two may abort: the caller (its signal, or a cancellation of its task; the first one counts) and the lifecycle (its owner
+or the service is disposed). The caller's reason is what `spawn` raises if both did.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ._completion import Completion, background
+from ._protocol import broken, discard, session_problem
+from ._registry import OwnerState, SessionRegistry
+from .abort import AbortController, AbortSignal, call_on
+from .errors import SPAWN_AND_ROLLBACK_FAILED, AbortError, TerminalBackendCleanupError, TerminalError, as_exception
+from .types import TerminalBackend, TerminalBackendSession, TerminalBackendSpawnSpec
+
+if TYPE_CHECKING:
+    from .types import TerminalSessionId, TerminalSpawnRequest
+
+_log = logging.getLogger("kai_terminal")
+
+
+class PendingSpawn:
+    """One accepted spawn. Owned by the coroutine of `spawn`, watched by disposals."""
+
+    __slots__ = (
+        "_abandoned",
+        "_arrived",
+        "_backend",
+        "_caller_reason",
+        "_caller_signal",
+        "_controller",
+        "_detach",
+        "_error",
+        "_lifecycle_error",
+        "_registry",
+        "_session",
+        "_tasks",
+        "backend_type",
+        "name",
+        "owner",
+        "rollback_error",
+        "session_id",
+        "settled",
+        "watched",
+    )
+
+    def __init__(
+        self,
+        registry: SessionRegistry,
+        owner: OwnerState,
+        backend: TerminalBackend,
+        request: TerminalSpawnRequest,
+        session_id: TerminalSessionId,
+        signal: AbortSignal | None,
+    ) -> None:
+        self.owner = owner
+        self.name = request.name
+        self.session_id = session_id
+        self.backend_type = request.type
+        self.rollback_error: Exception | None = None
+        self.settled: Completion[None] = Completion()
+        self.watched = False
+        self._registry = registry
+        self._backend = backend
+        self._controller = AbortController()
+        self._caller_signal = signal
+        self._caller_reason: BaseException | None = None
+        self._lifecycle_error: TerminalError | None = None
+        self._detach: Callable[[], None] | None = None
+        self._arrived: Completion[None] = Completion()
+        self._session: TerminalBackendSession | None = None
+        self._error: BaseException | None = None
+        self._abandoned = False
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def begin(self, request: TerminalSpawnRequest) -> None:
+        """Reserve, and start the backend's setup."""
+        loop = asyncio.get_running_loop()
+        self.owner.pending[self] = None
+        if self.name is not None:
+            self.owner.names.add(self.name)
+        spec = TerminalBackendSpawnSpec(
+            request.type,
+            request.name,
+            request.cwd,
+            session_id=self.session_id,
+            owner=self.owner.agent,
+            signal=self._controller.signal,
+        )
+        if self._caller_signal is not None:
+            self._detach = self._caller_signal.add_callback(lambda reason: call_on(loop, self._abort_by_caller, reason))
+        self._tasks.append(background(self._set_up(spec)))
+
+    async def session(self) -> TerminalBackendSession:
+        """The session that may now be published. Otherwise what `spawn` raises, once everything is undone.
+
+        Between this return and the publication nothing may be awaited.
+        """
+        try:
+            await self._wait(self._arrived)
+            if self._session is None:
+                self._settle()
+            elif self._error is not None or self._aborted():
+                self._tasks.append(background(self._roll_back(self._session)))
+                await self._wait(self.settled)
+            else:
+                return self._session
+        except GeneratorExit:
+            # The coroutine of `spawn` is thrown away; it cannot wait any more, so the setup cleans up on its own.
+            self._abandon()
+            raise
+        raise self._failure()
+
+    def publish(self) -> None:
+        """The session has been published: the reservation of the name goes over to it."""
+        del self.owner.pending[self]
+        if self._detach is not None:
+            self._detach()
+        self.settled.succeed(None)
+
+    def abort_by_lifecycle(self, error: TerminalError) -> None:
+        """The owner or the service ends; the first one counts."""
+        if self._lifecycle_error is None:
+            self._lifecycle_error = error
+            self._controller.abort(error)
+
+    def _abort_by_caller(self, reason: BaseException) -> None:
+        if self._caller_reason is not None:
+            return
+        self._caller_reason = reason
+        # Within a backend a CancelledError would look like a cancellation of its task.
+        self._controller.abort(reason if isinstance(reason, Exception) else _stand_in(reason))
+
+    def _aborted(self) -> bool:
+        signal = self._caller_signal
+        if self._caller_reason is None and signal is not None and signal.reason is not None:
+            # Aborted by another thread a moment ago; the news is still on its way.
+            self._abort_by_caller(signal.reason)
+        return self._caller_reason is not None or self._lifecycle_error is not None
+
+    async def _wait(self, completion: Completion[None]) -> None:
+        """Wait without being stopped: a cancellation of the caller's task is an abort, and absorbed."""
+        while True:
+            try:
+                await completion
+            except asyncio.CancelledError as error:
+                # Also where the result had already arrived: then it must not be published.
+                self._abort_by_caller(error)
+                if not completion.settled:
+                    continue
+            return
+
+    async def _set_up(self, spec: TerminalBackendSpawnSpec) -> None:
+        """Run the backend's setup to its end and keep what it gave. Never fails but for the end of the interpreter."""
+        try:
+            session = await self._backend.spawn(spec)
+            problem = session_problem(session)
+            if problem is not None:
+                self._error = broken(self.backend_type, problem)
+            if callable(getattr(session, "close", None)):
+                self._session = session
+            else:
+                discard(session)
+        except (Exception, asyncio.CancelledError) as error:
+            self._error = error
+        except BaseException as error:
+            self._error = error
+            raise
+        finally:
+            if self._abandoned:
+                if self._session is not None:
+                    await self._roll_back(self._session)
+                else:
+                    self._settle()
+            else:
+                self._arrived.succeed(None)
+
+    async def _roll_back(self, session: TerminalBackendSession) -> None:
+        try:
+            await session.close("PTY spawn rolled back")
+        except (Exception, asyncio.CancelledError) as error:
+            self.rollback_error = as_exception(error)
+        finally:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Everything is undone, or known not to be: release the reservations and see that a failure is reported."""
+        if isinstance(self._error, TerminalBackendCleanupError) and self.rollback_error is None:
+            self.rollback_error = as_exception(self._error.cleanup_error)
+        if self._detach is not None:
+            self._detach()
+        owner = self.owner
+        owner.pending.pop(self, None)
+        if self.name is not None:
+            owner.names.discard(self.name)
+        if self.rollback_error is not None:
+            _log.warning("rolling back %s failed: %s", self.session_id, type(self.rollback_error).__name__)
+            if not self.watched:
+                owner.failures.append(self.rollback_error)
+        self._registry.release(owner)
+        self.settled.succeed(None)
+
+    def _failure(self) -> BaseException:
+        """What `spawn` raises."""
+        self._aborted()
+        if self._caller_reason is not None:
+            return self._caller_reason
+        failure = self._lifecycle_error or self._error
+        if failure is None:
+            # Nothing is rolled back without a reason.
+            raise AssertionError
+        if self.rollback_error is None or isinstance(failure, TerminalBackendCleanupError):
+            return as_raised(failure)
+        return ExceptionGroup(SPAWN_AND_ROLLBACK_FAILED, [as_exception(failure), self.rollback_error])
+
+    def _abandon(self) -> None:
+        self._abandoned = True
+        if self.settled.settled:
+            return
+        self._controller.abort(AbortError("the coroutine of spawn was closed"))
+        if self._arrived.settled and len(self._tasks) == 1:
+            if self._session is None:
+                self._settle()
+                return
+            try:
+                self._tasks.append(background(self._roll_back(self._session)))
+            except RuntimeError:
+                _log.warning("%s was abandoned without an event loop that could close it", self.session_id)
+
+
+def as_raised(error: BaseException) -> BaseException:
+    """A backend's failure as the caller may see it: no `CancelledError`, for the caller was not cancelled."""
+    return as_exception(error) if isinstance(error, asyncio.CancelledError) else error
+
+
+def _stand_in(reason: BaseException) -> Exception:
+    if isinstance(reason, asyncio.CancelledError):
+        error = AbortError("the task that awaited spawn was cancelled")
+        error.__cause__ = reason
+        return error
+    return as_exception(reason)

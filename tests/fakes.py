@@ -168,3 +168,13 @@ async def ticks(count: int = 10) -> None:
     """Let everything that is ready run: for showing that something does *not* happen."""
     for _ in range(count):
         await asyncio.sleep(0)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let what is ready run until the condition holds, and not one step longer."""
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    message = "this did not come about by anything that was ready to run"
+    raise AssertionError(message)

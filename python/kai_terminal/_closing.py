@@ -6,11 +6,13 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from ._completion import Completion, background
-from .errors import TerminalError, TerminalErrorCode, as_exception
+from ._completion import Completion, background, cancelled_from_outside, stranded
+from ._protocol import awaitable
+from .errors import as_exception
 
 if TYPE_CHECKING:
     from ._registry import SessionRecord, SessionRegistry
+    from .types import TerminalBackendSession, TerminalReceipt
 
 _log = logging.getLogger("kai_terminal")
 
@@ -28,7 +30,7 @@ class CloseAttempt:
 def close_session(registry: SessionRegistry, record: SessionRecord, reason: str) -> CloseAttempt:
     """The attempt in flight, or one that begins now. From here on the session is fenced."""
     attempt = record.closing
-    if attempt is None:
+    if attempt is None or stranded(attempt.task):
         # The loop is asked for first: without one nothing may change.
         asyncio.get_running_loop()
         attempt = record.closing = CloseAttempt()
@@ -38,24 +40,24 @@ def close_session(registry: SessionRegistry, record: SessionRecord, reason: str)
     return attempt
 
 
-async def _close(registry: SessionRegistry, record: SessionRecord, attempt: CloseAttempt, reason: str) -> None:
-    failure: Exception
+async def close_to_the_end(backend_type: str, session: TerminalBackendSession, reason: str) -> TerminalReceipt:
+    """Close, also when a loop that ends cancels this once: a close can be joined, and then it is."""
     try:
-        receipt = await record.session.close(reason)
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            # The loop is being shut down under us; the backend's close can be called again.
-            interrupted = TerminalError(
-                f"the close of {record.session_id} was interrupted: close it again", TerminalErrorCode.CLOSE_FAILED
-            )
-            _fail(record, attempt, interrupted)
+        return await awaitable(backend_type, "close", session.close(reason))
+    except asyncio.CancelledError:
+        if not cancelled_from_outside():
             raise
-        failure = as_exception(error)
-    except Exception as error:
-        failure = error
+    return await session.close(reason)
+
+
+async def _close(registry: SessionRegistry, record: SessionRecord, attempt: CloseAttempt, reason: str) -> None:
+    try:
+        receipt = await close_to_the_end(record.backend_type, record.session, reason)
+    except (Exception, asyncio.CancelledError) as error:
+        _handle_failure(record, attempt, as_exception(error))
     except BaseException as error:
-        _fail(record, attempt, as_exception(error))
+        # The interpreter, or the loop, ends. The session stays, for whoever may still come.
+        _handle_failure(record, attempt, as_exception(error))
         raise
     else:
         registry.remove(record, receipt)
@@ -64,15 +66,13 @@ async def _close(registry: SessionRegistry, record: SessionRecord, attempt: Clos
         if record.send is not None:
             record.send.handle_closed()
         attempt.completion.succeed(None)
-        return
-    _fail(record, attempt, failure)
 
 
-def _fail(record: SessionRecord, attempt: CloseAttempt, failure: Exception) -> None:
+def _handle_failure(record: SessionRecord, attempt: CloseAttempt, failure: Exception) -> None:
     # Only its own fence: a newer attempt keeps the one it put up.
     if record.closing is attempt:
         record.closing = None
     _log.warning("closing %s failed: %s", record.session_id, type(failure).__name__)
-    if record.send is not None:
+    if record.send is not None and record.closing is None:
         record.send.handle_close_failed()
     attempt.completion.fail(failure)

@@ -72,12 +72,32 @@ class Completion(Generic[T]):
 
 def background(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
     """Run work of the package's own on the running loop. Whoever starts it keeps the task, or it may be collected."""
-    task = asyncio.get_running_loop().create_task(work)
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        # Or it would be reported as never awaited, on top of the error that says why.
+        work.close()
+        raise
+    task = loop.create_task(work)
     # A loop that is closed in the middle of things must not make the interpreter complain about tasks its user never
     # saw. There is no public way to say so; asyncio itself sets this for the futures of `gather`.
     if hasattr(task, "_log_destroy_pending"):
         task._log_destroy_pending = False  # pyright: ignore[reportAttributeAccessIssue]
     return task
+
+
+def stranded(work: asyncio.Future[Any] | None) -> bool:
+    """Whether the loop that this ran on was closed, so that it will never go on."""
+    return work is not None and work.get_loop().is_closed()
+
+
+def cancelled_from_outside() -> bool:
+    """Whether the current task itself is being cancelled, which for a task of the package's own means a loop's end.
+
+    Otherwise a `CancelledError` that it meets comes from what it awaited, and is a failure like any other.
+    """
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _wake(waiter: asyncio.Future[None]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Awaitable
+from typing import Any, TypeVar
 
 from .types import (
     Exited,
@@ -14,24 +15,26 @@ from .types import (
     TerminalSessionStatus,
 )
 
+T = TypeVar("T")
+
 
 def broken(backend_type: str, what: str) -> TypeError:
     """The error for a backend that breaks its protocol."""
     return TypeError(f"terminal backend {backend_type!r} broke its protocol: {what}")
 
 
-def session_problem(session: Any) -> str | None:
-    """What keeps this from being a session, or `None`."""
+def check_session(backend_type: str, session: Any) -> TerminalSessionStatus:
+    """Refuse what is not a session; returns its status."""
     missing = [name for name in SESSION_METHODS if not callable(getattr(session, name, None))]
     if missing:
-        return f"spawn returned {type(session).__name__}, which has no {', '.join(missing)}"
+        raise broken(backend_type, f"spawn returned {type(session).__name__}, which has no {', '.join(missing)}")
     motd = getattr(session, "motd", None)
     if not isinstance(motd, str):
-        return f"the session's motd is {type(motd).__name__}, not str"
+        raise broken(backend_type, f"the session's motd is {type(motd).__name__}, not str")
     pid = getattr(session, "pid", None)
     if pid is not None and not isinstance(pid, int):
-        return f"the session's pid is {type(pid).__name__}, not int or None"
-    return None
+        raise broken(backend_type, f"the session's pid is {type(pid).__name__}, not int or None")
+    return checked_status(backend_type, session)
 
 
 def checked_status(backend_type: str, session: TerminalBackendSession) -> TerminalSessionStatus:
@@ -58,6 +61,13 @@ def checked_result(backend_type: str, result: object) -> TerminalSendResult:
     if not isinstance(result, TerminalSendResult):
         raise broken(backend_type, f"a send's done gave {type(result).__name__}, not a TerminalSendResult")
     return result
+
+
+def awaitable(backend_type: str, what: str, value: Awaitable[T]) -> Awaitable[T]:
+    """The value, if it can be awaited: a method that should have been async gives something else."""
+    if not inspect.isawaitable(value):
+        raise broken(backend_type, f"{what} is not awaitable, but {type(value).__name__}")
+    return value
 
 
 def discard(value: object) -> None:

@@ -21,8 +21,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from ._completion import Completion, background
-from ._protocol import checked_result, checked_status
+from ._completion import Completion, background, cancelled_from_outside, stranded
+from ._protocol import awaitable, checked_result, checked_status
 from .abort import call_on
 from .errors import TerminalError, TerminalErrorCode, as_exception
 from .types import Exited, TerminalSendOperation, TerminalSendRead, TerminalSendResult
@@ -99,14 +99,24 @@ class ServiceSend:
     def cancel_on(self, signal: AbortSignal) -> None:
         """Cancel when this signal aborts, in the loop that is running now."""
         loop = asyncio.get_running_loop()
-        self._detach = signal.add_callback(lambda _reason: call_on(loop, self._cancel_by_signal))
+
+        def cancel(_reason: BaseException) -> None:
+            # The send outlives the loop it was begun on.
+            if loop.is_closed():
+                self._cancel_by_signal()
+            else:
+                call_on(loop, self._cancel_by_signal)
+
+        self._detach = signal.add_callback(cancel)
 
     def watch(self) -> None:
         """See to it that somebody notices when the backend settles: a loop that ended took its watcher along."""
-        if self._watcher is not None or self._completion.settled or self._outcome is not None:
+        if self._completion.settled or self._outcome is not None:
+            return
+        if self._watcher is not None and not stranded(self._watcher):
             return
         try:
-            done = self._inner.done
+            done = awaitable(self._record.backend_type, "a send's done", self._inner.done)
         except Exception as error:
             self._handle_outcome(error)
             return
@@ -139,8 +149,7 @@ class ServiceSend:
         try:
             outcome: TerminalSendResult | Exception = await done
         except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
+            if cancelled_from_outside():
                 # The loop is being shut down. The send goes on in the backend; whoever asks next watches again.
                 self._watcher = None
                 raise

@@ -14,16 +14,33 @@ or the service is disposed). The caller's reason is what `spawn` raises if both 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
+import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ._completion import Completion, background
-from ._protocol import broken, discard, session_problem
+from ._closing import close_to_the_end
+from ._completion import Completion, background, stranded
+from ._protocol import awaitable, check_session, discard
 from ._registry import OwnerState, SessionRegistry
 from .abort import AbortController, AbortSignal, call_on
-from .errors import SPAWN_AND_ROLLBACK_FAILED, AbortError, TerminalBackendCleanupError, TerminalError, as_exception
-from .types import TerminalBackend, TerminalBackendSession, TerminalBackendSpawnSpec
+from .agents import Agent
+from .errors import (
+    SPAWN_AND_ROLLBACK_FAILED,
+    AbortError,
+    TerminalBackendCleanupError,
+    TerminalError,
+    TerminalErrorCode,
+    as_exception,
+)
+from .types import (
+    Running,
+    TerminalBackend,
+    TerminalBackendSession,
+    TerminalBackendSpawnSpec,
+    TerminalSessionStatus,
+)
 
 if TYPE_CHECKING:
     from .types import TerminalSessionId, TerminalSpawnRequest
@@ -43,6 +60,7 @@ class PendingSpawn:
         "_controller",
         "_detach",
         "_error",
+        "_is_live",
         "_lifecycle_error",
         "_registry",
         "_session",
@@ -53,6 +71,7 @@ class PendingSpawn:
         "rollback_error",
         "session_id",
         "settled",
+        "status",
         "watched",
     )
 
@@ -64,6 +83,7 @@ class PendingSpawn:
         request: TerminalSpawnRequest,
         session_id: TerminalSessionId,
         signal: AbortSignal | None,
+        is_live: Callable[[Agent], bool],
     ) -> None:
         self.owner = owner
         self.name = request.name
@@ -72,6 +92,8 @@ class PendingSpawn:
         self.rollback_error: Exception | None = None
         self.settled: Completion[None] = Completion()
         self.watched = False
+        self.status: TerminalSessionStatus = Running()
+        self._is_live = is_live
         self._registry = registry
         self._backend = backend
         self._controller = AbortController()
@@ -94,7 +116,7 @@ class PendingSpawn:
         spec = TerminalBackendSpawnSpec(
             request.type,
             request.name,
-            request.cwd,
+            None if request.cwd is None else os.fspath(request.cwd),
             session_id=self.session_id,
             owner=self.owner.agent,
             signal=self._controller.signal,
@@ -130,6 +152,23 @@ class PendingSpawn:
             self._detach()
         self.settled.succeed(None)
 
+    @property
+    def stranded(self) -> bool:
+        """Whether its event loop was closed in the middle of it."""
+        return stranded(self._tasks[-1])
+
+    async def rescue(self) -> None:
+        """Undo, from another loop, what can be undone of a stranded spawn."""
+        if self._session is not None:
+            await self._roll_back(self._session)
+            return
+        if self.rollback_error is None:
+            self.rollback_error = TerminalError(
+                f"the event loop was closed while {self.session_id} was being opened: something of it may be left",
+                TerminalErrorCode.CLOSE_FAILED,
+            )
+        self._settle()
+
     def abort_by_lifecycle(self, error: TerminalError) -> None:
         """The owner or the service ends; the first one counts."""
         if self._lifecycle_error is None:
@@ -148,6 +187,9 @@ class PendingSpawn:
         if self._caller_reason is None and signal is not None and signal.reason is not None:
             # Aborted by another thread a moment ago; the news is still on its way.
             self._abort_by_caller(signal.reason)
+        if self._lifecycle_error is None and not self._is_live(self.owner.agent):
+            # Its disposal has begun and will come to this spawn; it must not be published in the meantime.
+            self.abort_by_lifecycle(owner_gone(self.owner.agent))
         return self._caller_reason is not None or self._lifecycle_error is not None
 
     async def _wait(self, completion: Completion[None]) -> None:
@@ -165,31 +207,39 @@ class PendingSpawn:
     async def _set_up(self, spec: TerminalBackendSpawnSpec) -> None:
         """Run the backend's setup to its end and keep what it gave. Never fails but for the end of the interpreter."""
         try:
-            session = await self._backend.spawn(spec)
-            problem = session_problem(session)
-            if problem is not None:
-                self._error = broken(self.backend_type, problem)
-            if callable(getattr(session, "close", None)):
-                self._session = session
-            else:
-                discard(session)
+            setup = self._backend.spawn(spec)
+            if not inspect.isawaitable(setup):
+                self._keep(setup)
+            session = await awaitable(self.backend_type, "spawn", setup)
+            self._keep(session)
+            self.status = check_session(self.backend_type, session)
         except (Exception, asyncio.CancelledError) as error:
             self._error = error
         except BaseException as error:
             self._error = error
+            self._arrive()
             raise
-        finally:
-            if self._abandoned:
-                if self._session is not None:
-                    await self._roll_back(self._session)
-                else:
-                    self._settle()
-            else:
-                self._arrived.succeed(None)
+        if self._abandoned and self._session is not None:
+            await self._roll_back(self._session)
+        else:
+            self._arrive()
+
+    def _keep(self, session: Any) -> None:
+        """Before anything else is asked of it: whatever is wrong with it, if it can be closed it will be."""
+        if callable(getattr(session, "close", None)) and not inspect.iscoroutine(session):
+            self._session = session
+        else:
+            discard(session)
+
+    def _arrive(self) -> None:
+        if self._abandoned:
+            self._settle()
+        else:
+            self._arrived.succeed(None)
 
     async def _roll_back(self, session: TerminalBackendSession) -> None:
         try:
-            await session.close("PTY spawn rolled back")
+            await close_to_the_end(self.backend_type, session, "PTY spawn rolled back")
         except (Exception, asyncio.CancelledError) as error:
             self.rollback_error = as_exception(error)
         finally:
@@ -197,6 +247,8 @@ class PendingSpawn:
 
     def _settle(self) -> None:
         """Everything is undone, or known not to be: release the reservations and see that a failure is reported."""
+        if self.settled.settled:
+            return
         if isinstance(self._error, TerminalBackendCleanupError) and self.rollback_error is None:
             self.rollback_error = as_exception(self._error.cleanup_error)
         if self._detach is not None:
@@ -238,6 +290,18 @@ class PendingSpawn:
                 self._tasks.append(background(self._roll_back(self._session)))
             except RuntimeError:
                 _log.warning("%s was abandoned without an event loop that could close it", self.session_id)
+
+
+def owner_gone(agent: Agent) -> TerminalError:
+    """The error for a spawn whose owner ends before it is published."""
+    message = f"agent {agent.id!r} was disposed while its terminal was being opened"
+    return TerminalError(message, TerminalErrorCode.OWNER_NOT_LIVE)
+
+
+def service_gone() -> TerminalError:
+    """The error for a spawn whose service ends before it is published."""
+    message = "the terminal service was disposed while a terminal was being opened"
+    return TerminalError(message, TerminalErrorCode.SERVICE_DISPOSING)
 
 
 def as_raised(error: BaseException) -> BaseException:

@@ -7,7 +7,7 @@ import inspect
 import threading
 from collections.abc import Callable
 
-from ._completion import Completion, background
+from ._completion import Completion, background, cancelled_from_outside, stranded
 from .errors import TerminalError, TerminalErrorCode, as_exception
 
 __all__ = ["Agent", "AgentRegistry", "AgentScope"]
@@ -55,8 +55,7 @@ class AgentScope:
                 if inspect.isawaitable(outcome):
                     await outcome
             except asyncio.CancelledError as error:
-                task = asyncio.current_task()
-                if task is not None and task.cancelling():
+                if cancelled_from_outside():
                     # The loop is being shut down. What is left stays registered: a later disposal goes on from here.
                     raise
                 failures.append(as_exception(error))
@@ -94,7 +93,7 @@ class Agent:
         did. Cancelling whoever awaits this does not stop the disposal.
         """
         disposal = self._disposal
-        if disposal is None:
+        if disposal is None or stranded(self._disposer):
             self._registry._forget(self)  # pyright: ignore[reportPrivateUsage]
             self._scope._close()  # pyright: ignore[reportPrivateUsage]
             disposal = self._disposal = Completion()

@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self, get_args
+from typing import Any, Self
 
+from ._checks import check_keys, check_mouse, check_pattern, check_signal_name, check_size, check_type
 from ._closing import close_session
-from ._completion import Completion, background
-from ._protocol import broken, checked_operation, checked_status, discard
-from ._registry import OwnerState, SessionRecord, SessionRegistry, check_owner, mint_session_id
+from ._completion import Completion, background, stranded
+from ._disposal import clean_up
+from ._protocol import awaitable, broken, checked_operation, checked_status, discard
+from ._registry import SessionRecord, SessionRegistry, check_owner, mint_session_id
 from ._sending import ServiceSend
-from ._spawning import PendingSpawn
+from ._spawning import PendingSpawn, owner_gone, service_gone
 from .abort import AbortSignal
 from .agents import Agent, AgentRegistry
 from .errors import TerminalError, TerminalErrorCode, as_exception
@@ -57,9 +59,7 @@ class TerminalSessionService:
     """
 
     def __init__(self, agents: AgentRegistry) -> None:
-        if not isinstance(agents, AgentRegistry):
-            message = f"the service takes the AgentRegistry of its owners, not {type(agents).__name__}"
-            raise TypeError(message)
+        check_type(agents, AgentRegistry, "the service takes the AgentRegistry of its owners")
         self._agents = agents
         self._backends: dict[str, tuple[TerminalBackend]] = {}
         self._registry = SessionRegistry()
@@ -116,17 +116,14 @@ class TerminalSessionService:
         pending = self._accept(owner, request, signal)
         session = await pending.session()
         # No await from here to the return: the session becomes visible in the step in which the caller learns of it.
-        try:
-            status = checked_status(pending.backend_type, session)
-        except Exception:
-            _log.warning("terminal backend %r cannot tell the status of a new session", pending.backend_type)
-            status = Exited()
-        record = SessionRecord(pending.session_id, pending.owner, pending.name, pending.backend_type, session, status)
+        record = SessionRecord(
+            pending.session_id, pending.owner, pending.name, pending.backend_type, session, pending.status
+        )
         self._registry.publish(record)
         pending.publish()
         _log.info("opened %s (%s) for agent %r", record.session_id, record.backend_type, owner.id)
         return TerminalSpawnResult(
-            record.session_id, record.name, record.backend_type, session.pid, status, session.motd
+            record.session_id, record.name, record.backend_type, session.pid, pending.status, session.motd
         )
 
     async def kill(self, owner: Agent, session_id: TerminalSessionId, reason: str = "model request") -> bool:
@@ -136,9 +133,7 @@ class TerminalSessionService:
         does not stop the close.
         """
         record = self._registry.expect(owner, session_id)
-        if not isinstance(reason, str):
-            message = f"the reason of a close is a string, not {type(reason).__name__}"
-            raise TypeError(message)
+        check_type(reason, str, "the reason of a close is a string")
         joined = record.closing is not None
         await close_session(self._registry, record, reason).completion
         return not joined
@@ -154,8 +149,7 @@ class TerminalSessionService:
         clean. Concurrent calls join. Cancelling whoever awaits this does not stop it.
         """
         disposal = self._disposal
-        if disposal is None:
-            asyncio.get_running_loop()
+        if disposal is None or stranded(self._disposer):
             self._disposing = True
             self._backends.clear()
             disposal = self._disposal = Completion()
@@ -195,9 +189,7 @@ class TerminalSessionService:
         record = self._registry.expect(owner, session_id)
         if request is None:
             request = TerminalReadRequest()
-        elif not isinstance(request, TerminalReadRequest):
-            message = f"read takes a TerminalReadRequest, not {type(request).__name__}"
-            raise TypeError(message)
+        check_type(request, TerminalReadRequest, "read takes a TerminalReadRequest")
         page = record.session.read(request)
         if not isinstance(page, TerminalReadResult):
             discard(page)
@@ -246,16 +238,17 @@ class TerminalSessionService:
         `timeout` is in seconds (`None`: the backend's default). Cancelling the task that awaits this cancels the
         command (as `cancel()` does) and raises at once; the slot is free when that has settled.
         """
-        request = text if isinstance(text, TerminalSendRequest) else TerminalSendRequest(text, True, signal, timeout)
-        return await finish_or_cancel(self.start_run(owner, session_id, request))
+        if not isinstance(text, TerminalSendRequest):
+            text = TerminalSendRequest(text, True, signal, timeout)
+        elif timeout is not None or signal is not None:
+            message = "run takes timeout and signal with a text; a TerminalSendRequest has its own"
+            raise TypeError(message)
+        return await finish_or_cancel(self.start_run(owner, session_id, text))
 
     async def press(self, owner: Agent, session_id: TerminalSessionId, *keys: str) -> None:
         """Type named keys (`"Ctrl-D"`, `"Up"`), encoded for the terminal's current mode."""
         press = self._optional(owner, session_id, "press", typing=True)
-        for key in keys:
-            if not isinstance(key, str):
-                message = f"a key is named by a string such as 'Ctrl-D', not by {type(key).__name__}"
-                raise TypeError(message)
+        check_keys(keys)
         await press(*keys)
 
     async def mouse(
@@ -269,18 +262,14 @@ class TerminalSessionService:
         action: TerminalMouseAction = "click",
     ) -> None:
         """A mouse event at a cell, counted from 0."""
-        await self._optional(owner, session_id, "mouse", typing=True)(col, row, button=button, action=action)
+        mouse = self._optional(owner, session_id, "mouse", typing=True)
+        check_mouse(col, row, button, action)
+        await mouse(col, row, button=button, action=action)
 
     def resize(self, owner: Agent, session_id: TerminalSessionId, cols: int, rows: int) -> None:
         """Give the terminal this size."""
         resize = self._optional(owner, session_id, "resize", typing=True)
-        for name, value in (("cols", cols), ("rows", rows)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                message = f"{name} must be int, not {type(value).__name__}"
-                raise TypeError(message)
-            if not 1 <= value <= MAX_SIZE:
-                message = f"{name} must be from 1 to {MAX_SIZE}, not {value}"
-                raise ValueError(message)
+        check_size(cols, rows)
         resize(cols, rows)
 
     async def wait_for(
@@ -295,9 +284,7 @@ class TerminalSessionService:
         `TimeoutError` after `timeout` seconds (`None`: never).
         """
         wait_for = self._optional(owner, session_id, "wait_for")
-        if not isinstance(pattern, str) and not (isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str)):
-            message = f"wait_for takes text or a compiled pattern of text, not {type(pattern).__name__}"
-            raise TypeError(message)
+        check_pattern(pattern)
         check_seconds(timeout, "timeout")
         found: str = await wait_for(pattern, timeout)
         return found
@@ -305,15 +292,16 @@ class TerminalSessionService:
     async def signal(self, owner: Agent, session_id: TerminalSessionId, name: TerminalSignal) -> TerminalSignalResult:
         """Signal the foreground process group, as the terminal driver names it at that moment."""
         record = self._registry.expect(owner, session_id)
-        if name not in SIGNALS:
-            message = f"signal takes one of {', '.join(SIGNALS)}, not {name!r}"
-            raise ValueError(message)
-        result = await record.session.signal(name)
+        check_signal_name(name)
+        result = await awaitable(record.backend_type, "signal", record.session.signal(name))
         if not isinstance(result, TerminalSignalResult):
             raise broken(record.backend_type, f"signal returned {type(result).__name__}, not a TerminalSignalResult")
         return result
 
     # How it is done.
+
+    def _is_live(self, owner: Agent) -> bool:
+        return self._agents.get(owner.id) is owner
 
     def _refuse_disposing(self) -> None:
         if self._disposing:
@@ -323,16 +311,12 @@ class TerminalSessionService:
     def _accept(self, owner: Agent, request: TerminalSpawnRequest, signal: AbortSignal | None) -> PendingSpawn:
         """The checks, in the order of rule S3, then the reservation."""
         check_owner(owner)
-        if not isinstance(request, TerminalSpawnRequest):
-            message = f"spawn takes a TerminalSpawnRequest, not {type(request).__name__}"
-            raise TypeError(message)
-        if signal is not None and not isinstance(signal, AbortSignal):
-            message = f"the signal of a spawn is an AbortSignal, not {type(signal).__name__}"
-            raise TypeError(message)
+        check_type(request, TerminalSpawnRequest, "spawn takes a TerminalSpawnRequest")
+        check_type(signal, AbortSignal | None, "the signal of a spawn is an AbortSignal")
         self._refuse_disposing()
         if signal is not None:
             signal.throw_if_aborted()
-        if self._agents.get(owner.id) is not owner:
+        if not self._is_live(owner):
             message = f"agent {owner.id!r} is not live: it was disposed, or belongs to another registry"
             raise TerminalError(message, TerminalErrorCode.OWNER_NOT_LIVE)
         offer = self._backends.get(request.type)
@@ -350,7 +334,7 @@ class TerminalSessionService:
         if state is None:
             state = self._registry.state_of(owner)
             state.detach = owner.scope.effect(lambda: self._dispose_owner(owner))
-        pending = PendingSpawn(self._registry, state, offer[0], request, mint_session_id(), signal)
+        pending = PendingSpawn(self._registry, state, offer[0], request, mint_session_id(), signal, self._is_live)
         pending.begin(request)
         return pending
 
@@ -358,9 +342,7 @@ class TerminalSessionService:
         self, owner: Agent, session_id: TerminalSessionId, request: TerminalSendRequest, verb: str
     ) -> TerminalSendOperation:
         check_owner(owner)
-        if not isinstance(request, TerminalSendRequest):
-            message = f"a send takes a TerminalSendRequest, not {type(request).__name__}"
-            raise TypeError(message)
+        check_type(request, TerminalSendRequest, "a send takes a TerminalSendRequest")
         # Asked for first: without a running loop nothing may be typed.
         asyncio.get_running_loop()
         self._refuse_disposing()
@@ -414,14 +396,12 @@ class TerminalSessionService:
         # Nothing to detach any more, and no receipts to keep.
         state.detach = None
         self._registry.drop_receipts(state)
-        message = f"agent {owner.id!r} was disposed while its terminal was being opened"
-        await self._clean_up([state], message, TerminalErrorCode.OWNER_NOT_LIVE, "PTY owner disposed")
+        await clean_up(self._registry, [state], lambda: owner_gone(owner), "PTY owner disposed")
 
     async def _dispose(self, disposal: Completion[None]) -> None:
-        message = "the terminal service was disposed while a terminal was being opened"
-        code = TerminalErrorCode.SERVICE_DISPOSING
+        owners = [*self._registry.owners.values()]
         try:
-            await self._clean_up(list(self._registry.owners.values()), message, code, "PTY service disposed")
+            await clean_up(self._registry, owners, service_gone, "PTY service disposed")
         except BaseException as error:
             self._disposal = self._disposer = None
             if not disposal.fail(as_exception(error)):
@@ -431,34 +411,6 @@ class TerminalSessionService:
         else:
             self._disposal = self._disposer = None
             disposal.succeed(None)
-
-    async def _clean_up(self, states: Sequence[OwnerState], message: str, code: TerminalErrorCode, reason: str) -> None:
-        """Abort what is pending, close what is open, wait for all of it, then raise what failed."""
-        pending = [spawn for state in states for spawn in state.pending]
-        for spawn in pending:
-            spawn.watched = True
-            spawn.abort_by_lifecycle(TerminalError(message, code))
-        records = [record for state in states for record in state.sessions.values()]
-        attempts = [close_session(self._registry, record, reason) for record in records]
-        for spawn in pending:
-            await spawn.settled
-        close_failures: list[Exception] = []
-        for attempt in attempts:
-            try:
-                await attempt.completion
-            except Exception as error:
-                close_failures.append(error)
-        failures = [spawn.rollback_error for spawn in pending if spawn.rollback_error is not None]
-        for state in states:
-            failures += state.take_failures()
-            self._registry.release(state)
-        groups: list[Exception] = []
-        if failures:
-            groups.append(ExceptionGroup("failed to roll back unpublished PTY setup", failures))
-        if close_failures:
-            groups.append(ExceptionGroup(f"failed to close {len(close_failures)} PTY session(s)", close_failures))
-        if groups:
-            raise ExceptionGroup("failed to clean up PTY lifecycle", groups)
 
 
 async def finish_or_cancel(operation: TerminalSendOperation) -> TerminalSendResult:
@@ -492,7 +444,3 @@ def _snapshot(record: SessionRecord) -> TerminalSessionSnapshot:
 def _unsupported(record: SessionRecord, verb: str) -> TerminalError:
     message = f"terminal backend {record.backend_type!r} does not offer {verb} for its sessions"
     return TerminalError(message, TerminalErrorCode.UNSUPPORTED)
-
-
-SIGNALS: tuple[str, ...] = get_args(TerminalSignal)
-MAX_SIZE = 65_535

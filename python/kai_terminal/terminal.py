@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from .abort import AbortSignal
 from .agents import Agent, AgentRegistry
+from .errors import TerminalError, TerminalErrorCode
 from .service import TerminalSessionService, finish_or_cancel
 from .types import (
     TerminalBackend,
@@ -116,7 +117,7 @@ class OpenTerminal:
 class Terminal:
     """An open terminal. Its verbs are those of `TerminalSessionService`, without an owner and an id to name."""
 
-    __slots__ = ("_agent", "_motd", "_pid", "_receipt", "_service", "_session_id")
+    __slots__ = ("_agent", "_closed", "_motd", "_pid", "_receipt", "_service", "_session_id")
 
     def __init__(self, service: TerminalSessionService, agent: Agent, opened: TerminalSpawnResult) -> None:
         self._service = service
@@ -124,6 +125,7 @@ class Terminal:
         self._session_id = opened.session_id
         self._pid = opened.pid
         self._motd = opened.motd
+        self._closed = False
         self._receipt: TerminalReceipt = None
 
     @property
@@ -229,9 +231,14 @@ class Terminal:
 
         If the close fails this raises, and can be called again. Cancelling whoever awaits this does not stop the close.
         """
-        if self._receipt is None and self._service.has_owner_activity(self._agent):
-            await self._service.kill(self._agent, self._session_id, "terminal closed")
-        self._keep_receipt()
+        if not self._closed:
+            try:
+                await self._service.kill(self._agent, self._session_id, "terminal closed")
+            except TerminalError as error:
+                # A close that went on after the task that awaited it was cancelled may have finished meanwhile.
+                if error.code is not TerminalErrorCode.NO_SESSION:
+                    raise
+            self._keep_receipt()
         return self._receipt
 
     async def __aenter__(self) -> Any:
@@ -239,8 +246,12 @@ class Terminal:
         raise RuntimeError(message)
 
     def _keep_receipt(self) -> None:
-        if self._receipt is None:
+        self._closed = True
+        try:
             self._receipt = self._service.receipt(self._agent, self._session_id)
+        except TerminalError:
+            # A backend without receipts: the closed session is simply unknown now.
+            self._receipt = None
 
     async def _finish(self) -> None:
         """Close and wait for it, whatever happens to the task that waits; then let the cancellation through."""
@@ -252,6 +263,7 @@ class Terminal:
             except asyncio.CancelledError as error:
                 cancelled = error
         disposal.result()
+        self._keep_receipt()
         if cancelled is not None:
             raise cancelled
 

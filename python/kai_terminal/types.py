@@ -105,6 +105,7 @@ class TerminalBackendSpawnSpec(TerminalSpawnRequest):
     When `signal` aborts, the backend stops its setup, cleans up and raises.
     """
 
+    cwd: str | None = None
     session_id: TerminalSessionId = field(kw_only=True)
     owner: Agent = field(kw_only=True)
     signal: AbortSignal = field(kw_only=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from types import UnionType
 from typing import get_args
 
 from .types import TerminalMouseAction, TerminalMouseButton, TerminalSignal
 
 
-def check_type(value: object, kind: type | UnionType, what: str) -> None:
+def check_type(value: object, kind: type, what: str) -> None:
     """Refuse another type: `what` says what is wanted, as the start of a sentence."""
     if not isinstance(value, kind):
         message = f"{what}, not {type(value).__name__}"

@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 _log = logging.getLogger("kai_terminal")
 
 
-class CloseAttempt:
+class CloseAttempt(Completion[None]):
     """One call of a backend session's `close`. It runs on whatever becomes of those who wait for it."""
 
-    __slots__ = ("completion", "task")
+    __slots__ = ("task",)
 
     def __init__(self) -> None:
-        self.completion: Completion[None] = Completion()
+        super().__init__()
         self.task: asyncio.Task[None] | None = None
 
 
-def close_session(registry: SessionRegistry, record: SessionRecord, reason: str) -> CloseAttempt:
+def close_session(
+    registry: SessionRegistry, record: SessionRecord, reason: str, loop: asyncio.AbstractEventLoop
+) -> CloseAttempt:
     """The attempt in flight, or one that begins now. From here on the session is fenced."""
     attempt = record.closing
     if attempt is None or stranded(attempt.task):
-        # The loop is asked for first: without one nothing may change.
-        asyncio.get_running_loop()
         attempt = record.closing = CloseAttempt()
         if record.send is not None:
             record.send.handle_close_began()
-        attempt.task = background(_close(registry, record, attempt, reason))
+        attempt.task = background(_close(registry, record, attempt, reason), loop)
     return attempt
 
 
@@ -65,7 +65,7 @@ async def _close(registry: SessionRegistry, record: SessionRecord, attempt: Clos
         _log.info("closed %s (%s)", record.session_id, reason)
         if record.send is not None:
             record.send.handle_closed()
-        attempt.completion.succeed(None)
+        attempt.succeed(None)
 
 
 def _handle_failure(record: SessionRecord, attempt: CloseAttempt, failure: Exception) -> None:
@@ -75,4 +75,4 @@ def _handle_failure(record: SessionRecord, attempt: CloseAttempt, failure: Excep
     _log.warning("closing %s failed: %s", record.session_id, type(failure).__name__)
     if record.send is not None and record.closing is None:
         record.send.handle_close_failed()
-    attempt.completion.fail(failure)
+    attempt.fail(failure)

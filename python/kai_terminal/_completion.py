@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
 from collections.abc import Coroutine, Generator
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from .abort import call_on
-
 T = TypeVar("T")
+
+_log = logging.getLogger("kai_terminal")
 
 
 class Completion(Generic[T]):
@@ -26,7 +28,8 @@ class Completion(Generic[T]):
         self._value: T | None = None
         self._error: BaseException | None = None
         self._traceback: TracebackType | None = None
-        self._waiters: set[asyncio.Future[None]] = set()
+        # With the thread that each waits in.
+        self._waiters: dict[asyncio.Future[None], int] = {}
 
     @property
     def settled(self) -> bool:
@@ -48,12 +51,12 @@ class Completion(Generic[T]):
         if not self._settled:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             # Register before checking again: the result may come from another thread in between.
-            self._waiters.add(waiter)
+            self._waiters[waiter] = threading.get_ident()
             try:
                 if not self._settled:
                     yield from waiter
             finally:
-                self._waiters.discard(waiter)
+                self._waiters.pop(waiter, None)
         if self._error is not None:
             # The traceback of the first raise, so that it does not grow with each waiter.
             raise self._error.with_traceback(self._traceback)
@@ -64,20 +67,31 @@ class Completion(Generic[T]):
             message = "a completion settles once"
             raise RuntimeError(message)
         self._settled = True
-        waiters, self._waiters = self._waiters, set()
-        for waiter in waiters:
-            call_on(waiter.get_loop(), _wake, waiter)
+        if not self._waiters:
+            return False
+        waiters, self._waiters = self._waiters, {}
+        here = threading.get_ident()
+        for waiter, thread in waiters.items():
+            try:
+                if thread == here:
+                    _wake(waiter)
+                else:
+                    waiter.get_loop().call_soon_threadsafe(_wake, waiter)
+            except RuntimeError:
+                # Its loop is closed: the waiter can no longer be woken, nor does it need to be.
+                _log.debug("an event loop was closed before it could be told something")
         return bool(waiters)
 
 
-def background(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+def background(work: Coroutine[Any, Any, None], loop: asyncio.AbstractEventLoop | None = None) -> asyncio.Task[None]:
     """Run work of the package's own on the running loop. Whoever starts it keeps the task, or it may be collected."""
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        # Or it would be reported as never awaited, on top of the error that says why.
-        work.close()
-        raise
+    if loop is None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            # Or it would be reported as never awaited, on top of the error that says why.
+            work.close()
+            raise
     task = loop.create_task(work)
     # A loop that is closed in the middle of things must not make the interpreter complain about tasks its user never
     # saw. There is no public way to say so; asyncio itself sets this for the futures of `gather`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -21,18 +22,19 @@ async def clean_up(
     Everything is begun before anything is waited for. Failures of earlier rollbacks that nobody was told of come along;
     from then on they have been told.
     """
+    loop = asyncio.get_running_loop()
     pending = [spawn for owner in owners for spawn in owner.pending]
     for spawn in pending:
         spawn.watched = True
         spawn.abort_by_lifecycle(why())
     records = [record for owner in owners for record in owner.sessions.values()]
-    attempts = [close_session(registry, record, reason) for record in records]
+    attempts = [close_session(registry, record, reason, loop) for record in records]
     for spawn in pending:
         await _settled(spawn)
     close_failures: list[Exception] = []
     for attempt in attempts:
         try:
-            await attempt.completion
+            await attempt
         except Exception as error:
             close_failures.append(error)
     failures = [spawn.rollback_error for spawn in pending if spawn.rollback_error is not None]
@@ -49,7 +51,7 @@ async def clean_up(
 
 
 async def _settled(spawn: PendingSpawn) -> None:
-    if spawn.stranded and not spawn.settled.settled:
+    if spawn.stranded and not spawn.settled:
         await spawn.rescue()
     else:
-        await spawn.settled
+        await spawn.wait()

@@ -25,9 +25,9 @@ def broken(backend_type: str, what: str) -> TypeError:
 
 def check_session(backend_type: str, session: Any) -> TerminalSessionStatus:
     """Refuse what is not a session; returns its status."""
-    missing = [name for name in SESSION_METHODS if not callable(getattr(session, name, None))]
-    if missing:
-        raise broken(backend_type, f"spawn returned {type(session).__name__}, which has no {', '.join(missing)}")
+    for name in SESSION_METHODS:
+        if not callable(getattr(session, name, None)):
+            raise broken(backend_type, f"spawn returned {type(session).__name__}, which has no method {name}")
     motd = getattr(session, "motd", None)
     if not isinstance(motd, str):
         raise broken(backend_type, f"the session's motd is {type(motd).__name__}, not str")
@@ -48,12 +48,14 @@ def checked_status(backend_type: str, session: TerminalBackendSession) -> Termin
 
 def checked_operation(backend_type: str, operation: TerminalSendOperation) -> TerminalSendOperation:
     """The operation, if it is one. `done` is not touched: it may make something that must then be awaited."""
-    missing = [name for name in OPERATION_METHODS if not callable(getattr(operation, name, None))]
-    has_done = hasattr(type(operation), "done") or "done" in getattr(operation, "__dict__", {})
-    if missing or not has_done:
-        discard(operation)
-        raise broken(backend_type, f"start_send returned {type(operation).__name__}, not a TerminalSendOperation")
-    return operation
+    for name in OPERATION_METHODS:
+        if not callable(getattr(operation, name, None)):
+            break
+    else:
+        if hasattr(type(operation), "done") or "done" in getattr(operation, "__dict__", {}):
+            return operation
+    discard(operation)
+    raise broken(backend_type, f"start_send returned {type(operation).__name__}, not a TerminalSendOperation")
 
 
 def checked_result(backend_type: str, result: object) -> TerminalSendResult:

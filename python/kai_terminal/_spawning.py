@@ -51,29 +51,22 @@ _log = logging.getLogger("kai_terminal")
 class PendingSpawn:
     """One accepted spawn. Owned by the coroutine of `spawn`, watched by disposals."""
 
-    __slots__ = (
-        "_abandoned",
-        "_arrived",
-        "_backend",
-        "_caller_reason",
-        "_caller_signal",
-        "_controller",
-        "_detach",
-        "_error",
-        "_is_live",
-        "_lifecycle_error",
-        "_registry",
-        "_session",
-        "_tasks",
-        "backend_type",
-        "name",
-        "owner",
-        "rollback_error",
-        "session_id",
-        "settled",
-        "status",
-        "watched",
-    )
+    # What a spawn that goes well never sets is set here, once for all of them.
+    rollback_error: Exception | None = None
+    status: TerminalSessionStatus = Running()
+    watched = False
+    _abandoned = False
+    _arrived = False
+    _caller_reason: BaseException | None = None
+    _detach: Callable[[], None] | None = None
+    _error: BaseException | None = None
+    _lifecycle_error: TerminalError | None = None
+    _rollback: asyncio.Task[None] | None = None
+    _session: TerminalBackendSession | None = None
+    _settled = False
+    _settlement: Completion[None] | None = None
+    _setup: asyncio.Task[None] | None = None
+    _waiter: asyncio.Future[None] | None = None
 
     def __init__(
         self,
@@ -89,27 +82,16 @@ class PendingSpawn:
         self.name = request.name
         self.session_id = session_id
         self.backend_type = request.type
-        self.rollback_error: Exception | None = None
-        self.settled: Completion[None] = Completion()
-        self.watched = False
-        self.status: TerminalSessionStatus = Running()
         self._is_live = is_live
         self._registry = registry
         self._backend = backend
         self._controller = AbortController()
         self._caller_signal = signal
-        self._caller_reason: BaseException | None = None
-        self._lifecycle_error: TerminalError | None = None
-        self._detach: Callable[[], None] | None = None
-        self._arrived: Completion[None] = Completion()
-        self._session: TerminalBackendSession | None = None
-        self._error: BaseException | None = None
-        self._abandoned = False
-        self._tasks: list[asyncio.Task[None]] = []
 
     def begin(self, request: TerminalSpawnRequest) -> None:
         """Reserve, and start the backend's setup."""
         loop = asyncio.get_running_loop()
+        self._waiter = loop.create_future()
         self.owner.pending[self] = None
         if self.name is not None:
             self.owner.names.add(self.name)
@@ -123,7 +105,7 @@ class PendingSpawn:
         )
         if self._caller_signal is not None:
             self._detach = self._caller_signal.add_callback(lambda reason: call_on(loop, self._abort_by_caller, reason))
-        self._tasks.append(background(self._set_up(spec)))
+        self._setup = background(self._set_up(spec), loop)
 
     async def session(self) -> TerminalBackendSession:
         """The session that may now be published. Otherwise what `spawn` raises, once everything is undone.
@@ -131,12 +113,18 @@ class PendingSpawn:
         Between this return and the publication nothing may be awaited.
         """
         try:
-            await self._wait(self._arrived)
+            while not self._arrived and self._waiter is not None:
+                try:
+                    await self._waiter
+                except asyncio.CancelledError as error:
+                    # Absorbed: it is an abort, also where the backend has settled by now. Nothing is published then.
+                    self._abort_by_caller(error)
+                    self._waiter = asyncio.get_running_loop().create_future()
             if self._session is None:
                 self._settle()
             elif self._error is not None or self._aborted():
-                self._tasks.append(background(self._roll_back(self._session)))
-                await self._wait(self.settled)
+                self._rollback = background(self._roll_back(self._session))
+                await self._rolled_back()
             else:
                 return self._session
         except GeneratorExit:
@@ -150,12 +138,26 @@ class PendingSpawn:
         del self.owner.pending[self]
         if self._detach is not None:
             self._detach()
-        self.settled.succeed(None)
+        self._settled = True
+        if self._settlement is not None:
+            self._settlement.succeed(None)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it has been published, or undone."""
+        return self._settled
+
+    async def wait(self) -> None:
+        """Wait until it has been published, or undone."""
+        if not self._settled:
+            if self._settlement is None:
+                self._settlement = Completion()
+            await self._settlement
 
     @property
     def stranded(self) -> bool:
         """Whether its event loop was closed in the middle of it."""
-        return stranded(self._tasks[-1])
+        return stranded(self._rollback or self._setup)
 
     async def rescue(self) -> None:
         """Undo, from another loop, what can be undone of a stranded spawn."""
@@ -192,17 +194,13 @@ class PendingSpawn:
             self.abort_by_lifecycle(owner_gone(self.owner.agent))
         return self._caller_reason is not None or self._lifecycle_error is not None
 
-    async def _wait(self, completion: Completion[None]) -> None:
-        """Wait without being stopped: a cancellation of the caller's task is an abort, and absorbed."""
-        while True:
+    async def _rolled_back(self) -> None:
+        """Wait for the rollback without being stopped."""
+        while not self._settled:
             try:
-                await completion
+                await self.wait()
             except asyncio.CancelledError as error:
-                # Also where the result had already arrived: then it must not be published.
                 self._abort_by_caller(error)
-                if not completion.settled:
-                    continue
-            return
 
     async def _set_up(self, spec: TerminalBackendSpawnSpec) -> None:
         """Run the backend's setup to its end and keep what it gave. Never fails but for the end of the interpreter."""
@@ -210,7 +208,8 @@ class PendingSpawn:
             setup = self._backend.spawn(spec)
             if not inspect.isawaitable(setup):
                 self._keep(setup)
-            session = await awaitable(self.backend_type, "spawn", setup)
+                awaitable(self.backend_type, "spawn", setup)
+            session = await setup
             self._keep(session)
             self.status = check_session(self.backend_type, session)
         except (Exception, asyncio.CancelledError) as error:
@@ -235,7 +234,9 @@ class PendingSpawn:
         if self._abandoned:
             self._settle()
         else:
-            self._arrived.succeed(None)
+            self._arrived = True
+            if self._waiter is not None and not self._waiter.done() and not stranded(self._waiter):
+                self._waiter.set_result(None)
 
     async def _roll_back(self, session: TerminalBackendSession) -> None:
         try:
@@ -247,7 +248,7 @@ class PendingSpawn:
 
     def _settle(self) -> None:
         """Everything is undone, or known not to be: release the reservations and see that a failure is reported."""
-        if self.settled.settled:
+        if self._settled:
             return
         if isinstance(self._error, TerminalBackendCleanupError) and self.rollback_error is None:
             self.rollback_error = as_exception(self._error.cleanup_error)
@@ -262,7 +263,9 @@ class PendingSpawn:
             if not self.watched:
                 owner.failures.append(self.rollback_error)
         self._registry.release(owner)
-        self.settled.succeed(None)
+        self._settled = True
+        if self._settlement is not None:
+            self._settlement.succeed(None)
 
     def _failure(self) -> BaseException:
         """What `spawn` raises."""
@@ -279,15 +282,15 @@ class PendingSpawn:
 
     def _abandon(self) -> None:
         self._abandoned = True
-        if self.settled.settled:
+        if self._settled:
             return
         self._controller.abort(AbortError("the coroutine of spawn was closed"))
-        if self._arrived.settled and len(self._tasks) == 1:
+        if self._arrived and self._rollback is None:
             if self._session is None:
                 self._settle()
                 return
             try:
-                self._tasks.append(background(self._roll_back(self._session)))
+                self._rollback = background(self._roll_back(self._session))
             except RuntimeError:
                 _log.warning("%s was abandoned without an event loop that could close it", self.session_id)
 

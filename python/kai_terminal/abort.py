@@ -34,7 +34,7 @@ class AbortSignal:
         # Signals made from this one by `any`. They are held weakly, so that a signal that lives long (a host's own)
         # does not collect every signal ever derived from it; one that somebody listens to is held in `_listened` as
         # well.
-        self._dependents: weakref.WeakSet[AbortSignal] = weakref.WeakSet()
+        self._dependents: weakref.WeakSet[AbortSignal] | None = None
         self._listened: set[AbortSignal] = set()
         # Of a derived signal: what can abort it, never another derived one (nobody might hold that).
         self._sources: list[weakref.ref[AbortSignal]] = []
@@ -148,7 +148,7 @@ class AbortSignal:
             callbacks = list(self._callbacks.values())
             self._callbacks.clear()
             self._keep(False)
-            dependents = list(self._dependents)
+            dependents = [] if self._dependents is None else list(self._dependents)
             self._listened.clear()
         for callback in callbacks:
             _call(callback, reason)
@@ -164,6 +164,8 @@ class AbortSignal:
         with source._lock:
             reason = source._reason
             if reason is None:
+                if source._dependents is None:
+                    source._dependents = weakref.WeakSet()
                 source._dependents.add(self)
         if reason is not None:
             self._abort(reason)

@@ -135,7 +135,7 @@ class TerminalSessionService:
         record = self._registry.expect(owner, session_id)
         check_type(reason, str, "the reason of a close is a string")
         joined = record.closing is not None
-        await close_session(self._registry, record, reason).completion
+        await close_session(self._registry, record, reason, asyncio.get_running_loop())
         return not joined
 
     def receipt(self, owner: Agent, session_id: TerminalSessionId) -> TerminalReceipt:
@@ -312,7 +312,8 @@ class TerminalSessionService:
         """The checks, in the order of rule S3, then the reservation."""
         check_owner(owner)
         check_type(request, TerminalSpawnRequest, "spawn takes a TerminalSpawnRequest")
-        check_type(signal, AbortSignal | None, "the signal of a spawn is an AbortSignal")
+        if signal is not None:
+            check_type(signal, AbortSignal, "the signal of a spawn is an AbortSignal")
         self._refuse_disposing()
         if signal is not None:
             signal.throw_if_aborted()

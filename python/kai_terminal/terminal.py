@@ -54,6 +54,7 @@ def open_terminal(
     max_output: int = 1024 * 1024,
     history_expansion: bool = False,
     startup: Literal["user", "clean"] = "user",
+    runtime: object | None = None,
 ) -> OpenTerminal:
     """A terminal for an `async with` block: a shell (by default the user's own), or a program of yours (`argv`).
 
@@ -61,6 +62,8 @@ def open_terminal(
     the shell to be ready, `send_timeout` for a send (`None`: it never expires), `idle_silence` until output counts as
     idle, `poll_quiet` until a program that polls counts as listening, `grace` for programs to end by themselves at the
     close. `scrollback_lines`, `scrollback_bytes` and `max_output` (bytes of a send's output) bound what is kept.
+    `history_expansion` leaves the shell's `!` as it is, `startup="clean"` leaves out the user's start-up files, and
+    `runtime` is handed to the backend (`None`: its own).
 
     Leaving the block closes the terminal and waits until nothing of it is left, also under cancellation.
     """
@@ -80,6 +83,7 @@ def open_terminal(
         max_output=max_output,
         history_expansion=history_expansion,
         startup=startup,
+        runtime=runtime,
     )
     return OpenTerminal(backend, cwd)
 
@@ -185,7 +189,10 @@ class Terminal:
         idle_silence: float | None = None,
         signal: AbortSignal | None = None,
     ) -> TerminalSendOperation:
-        """As `send`, but returns the operation: for its output while it runs, and to cancel it."""
+        """As `send`, but returns the operation: for its output while it runs, and to cancel it.
+
+        `timeout` and `idle_silence` are in seconds (`None`: as the terminal was opened).
+        """
         request = TerminalSendRequest(text, submit, signal, timeout, idle_silence)
         return self._service.start_send(self._agent, self._session_id, request)
 
@@ -240,10 +247,6 @@ class Terminal:
                     raise
             self._keep_receipt()
         return self._receipt
-
-    async def __aenter__(self) -> Any:
-        message = "this terminal is open: it is open_terminal(...) that is entered"
-        raise RuntimeError(message)
 
     def _keep_receipt(self) -> None:
         self._closed = True

@@ -55,7 +55,7 @@ async def test_what_is_no_session_but_can_be_closed_is_closed(
 ) -> None:
     closable = Closable()
     backend.make = lambda: closable  # type: ignore[assignment, return-value]
-    with pytest.raises(TypeError, match="no start_send, read, signal, status"):
+    with pytest.raises(TypeError, match="Closable, which has no method start_send"):
         await service.spawn(owner, REQUEST)
     assert closable.closed == ["PTY spawn rolled back"]
     await still_usable(service, owner)

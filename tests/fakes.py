@@ -29,6 +29,7 @@ class Gate:
 
     def __init__(self) -> None:
         self.arrivals = 0
+        self.passed = False
         self._arrived = asyncio.Event()
         self._opened = asyncio.Event()
         self._error: BaseException | None = None
@@ -48,6 +49,7 @@ class Gate:
         self.arrivals += 1
         self._arrived.set()
         await self._opened.wait()
+        self.passed = True
         if self._error is not None:
             raise self._error
 

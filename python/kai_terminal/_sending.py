@@ -18,8 +18,8 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Generator
+from typing import TYPE_CHECKING, Any
 
 from ._completion import Completion, background, cancelled_from_outside, stranded
 from ._protocol import awaitable, checked_result, checked_status
@@ -66,8 +66,7 @@ class ServiceSend:
     @property
     def done(self) -> Awaitable[TerminalSendResult]:
         """The result, the same object for everybody. Cancelling a waiter does not cancel the send."""
-        self.watch()
-        return self._completion
+        return _Done(self)
 
     def read_output(self) -> TerminalSendRead:
         """What the send produced since the last call, bounded, newest kept."""
@@ -126,6 +125,8 @@ class ServiceSend:
             done.add_done_callback(self._handle_future)
         else:
             self._watcher = background(self._wait_for(done))
+        if self._closed:
+            self._allow_a_last_word()
 
     def handle_close_began(self) -> None:
         """A close is on its way: from now on the send ends with the session, in no other way."""
@@ -138,7 +139,7 @@ class ServiceSend:
         if self._outcome is not None:
             self._finish_as_exit()
         elif not self._completion.settled:
-            asyncio.get_running_loop().call_later(LAST_WORD, self._give_up)
+            self._allow_a_last_word()
 
     def handle_close_failed(self) -> None:
         """The session lives on, or its top-level process has ended all the same."""
@@ -183,6 +184,9 @@ class ServiceSend:
         self._outcome = outcome
         if self._closed or (self._record.closing is None and self._exited()):
             self._finish_as_exit()
+
+    def _allow_a_last_word(self) -> None:
+        asyncio.get_running_loop().call_later(LAST_WORD, self._give_up)
 
     def _give_up(self) -> None:
         """The session is closed and the backend's operation says nothing."""
@@ -258,9 +262,26 @@ class ServiceSend:
             # There is nobody to raise it to; the send itself goes on and will say how it ended.
             _log.warning("cancelling a send to %s failed: %s", self._record.session_id, type(error).__name__)
 
+    def result(self) -> Generator[Any, None, TerminalSendResult]:
+        """What awaiting `done` does."""
+        self.watch()
+        return self._completion.__await__()
+
     async def _settled(self) -> None:
         try:
-            await self._completion
+            await self.done
         except Exception:
             # Whoever awaits `done` is told; here it only means that there will be no more output.
             return
+
+
+class _Done:
+    """The result of a send, to be awaited as often as one likes, on whatever loop runs then."""
+
+    __slots__ = ("_send",)
+
+    def __init__(self, send: ServiceSend) -> None:
+        self._send = send
+
+    def __await__(self) -> Generator[Any, None, TerminalSendResult]:
+        return self._send.result()

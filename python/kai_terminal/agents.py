@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import threading
 from collections.abc import Callable
 
@@ -11,6 +12,8 @@ from ._completion import Completion, background, cancelled_from_outside, strande
 from .errors import TerminalError, TerminalErrorCode, as_exception
 
 __all__ = ["Agent", "AgentRegistry", "AgentScope"]
+
+_log = logging.getLogger("kai_terminal")
 
 Dispose = Callable[[], object]
 
@@ -93,7 +96,7 @@ class Agent:
         did. Cancelling whoever awaits this does not stop the disposal.
         """
         disposal = self._disposal
-        if disposal is None or stranded(self._disposer):
+        if disposal is None or (not disposal.settled and stranded(self._disposer)):
             self._registry._forget(self)  # pyright: ignore[reportPrivateUsage]
             self._scope._close()  # pyright: ignore[reportPrivateUsage]
             disposal = self._disposal = Completion()
@@ -113,7 +116,10 @@ class Agent:
             raise
         self._disposer = None
         if failures:
-            disposal.fail(ExceptionGroup(f"failed to dispose agent {self._id!r}", failures))
+            if not disposal.fail(ExceptionGroup(f"failed to dispose agent {self._id!r}", failures)):
+                _log.warning(
+                    "disposing agent %r failed, and nobody waited for it: %d failure(s)", self._id, len(failures)
+                )
         else:
             disposal.succeed(None)
 

@@ -77,8 +77,9 @@ class TerminalSessionService:
         """
         self._refuse_disposing()
         backend_type = getattr(backend, "type", None)
-        if not isinstance(backend_type, str) or not callable(getattr(backend, "spawn", None)):
-            message = f"a backend has a type (str) and an async spawn(spec); {type(backend).__name__} does not"
+        spawn = getattr(backend, "spawn", None)
+        if isinstance(backend, type) or not isinstance(backend_type, str) or not callable(spawn):
+            message = f"a backend is an object with a type (str) and an async spawn(spec), not {type(backend).__name__}"
             raise TypeError(message)
         if not backend_type:
             message = "the type of a backend must not be empty: it is what spawn requests name"

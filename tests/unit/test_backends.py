@@ -25,7 +25,11 @@ async def test_a_taken_type_is_refused_and_so_is_an_empty_one(agents: AgentRegis
     assert caught.value.code == "DUPLICATE_BACKEND"
     with pytest.raises(ValueError, match="empty"):
         service.register_backend(FakeBackend(""))
-    for wrong in [None, object(), FakeBackend]:
+
+    class ByClass(FakeBackend):
+        type = "by class"
+
+    for wrong in [None, object(), ByClass]:
         with pytest.raises(TypeError):
             service.register_backend(wrong)  # type: ignore[arg-type]
 

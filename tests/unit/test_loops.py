@@ -44,10 +44,18 @@ def abandon(work: Coroutine[Any, Any, Any]) -> Any:
         loop.close()
 
 
+def eager(work: Coroutine[Any, Any, Any]) -> Any:
+    """On a loop whose tasks begin to run where they are made (Python 3.12 and later)."""
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_task_factory(asyncio.eager_task_factory)  # type: ignore[attr-defined]
+        return runner.run(work)
+
+
 RUNNERS = [
     pytest.param(asyncio.run, id="asyncio"),
     pytest.param(uvloop.run, id="uvloop"),
     pytest.param(abandon, id="abandoned"),
+    *([pytest.param(eager, id="eager")] if hasattr(asyncio, "eager_task_factory") else []),
 ]
 
 

@@ -609,7 +609,8 @@ class Story(RuleBasedStateMachine):
         """What a disposal reported beyond what it waited for."""
         said = leaves(outcome)
         for failure in disposal.failures():
-            assert any(error is failure for error in said), f"{failure!r} is missing from {outcome!r}"
+            times = sum(error is failure for error in said)
+            assert times == 1, f"{failure!r} is {times} times in {outcome!r}"
             said = [error for error in said if error is not failure]
         return said
 

@@ -80,7 +80,7 @@ pub(super) fn parse(key: &Key, params: &[&[u8]]) -> Parsed {
     }
     while let [field, after @ ..] = fields {
         fields = after;
-        let Some(equals) = memchr::memchr(b'=', field) else { continue };
+        let Some(equals) = field.iter().position(|byte| *byte == b'=') else { continue };
         let (name, value) = (&field[..equals], &field[equals + 1..]);
         match name {
             b"k" => right_key = value == key.0.as_bytes(),
@@ -153,6 +153,9 @@ pub(super) enum Verdict {
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     last: u64,
+    /// The numbers of the newest prompt's start and end: the prompt drawn again repeats them.
+    prompt_start: u64,
+    prompt_end: u64,
     /// The number of the newest held mark.
     held: Option<u64>,
     refused: u64,
@@ -161,30 +164,30 @@ pub(super) struct Gate {
 impl Gate {
     /// Judges a mark that was read while the shell did, or did not, own the foreground.
     pub(super) fn judge(&mut self, mark: &Mark, shell_in_foreground: bool) -> Verdict {
-        let redraw = matches!(mark.kind, Kind::PromptStart | Kind::PromptEnd) && mark.number == self.last;
         if let Some(held) = self.held {
-            let goes_on = mark.number > held && mark.number - held <= 1;
+            let goes_on = mark.number >= held && mark.number - held <= 1;
             if mark.kind == Kind::CommandStart && goes_on {
                 self.held = None;
                 self.last = mark.number;
                 return Verdict::AcceptedWithHeld;
             }
-            if !shell_in_foreground && mark.number >= held && mark.number - held <= 1 {
+            if !shell_in_foreground && goes_on {
                 self.held = Some(mark.number);
                 return Verdict::Held;
             }
-            self.refuse_held();
+            self.held = None;
+            self.refused += 1;
         }
-        if redraw {
-            // A prompt's end carries the number of its start in some dialects: the first time it is news.
+        if self.is_redraw(mark) {
             return if shell_in_foreground { Verdict::Redrawn } else { self.refuse() };
         }
-        if mark.number <= self.last {
+        // A dialect may give a prompt's end the number of its start.
+        let ends_prompt = mark.kind == Kind::PromptEnd && mark.number == self.last && self.prompt_start == self.last;
+        if mark.number <= self.last && !ends_prompt {
             return self.refuse();
         }
         if shell_in_foreground || mark.kind == Kind::CommandStart {
-            self.last = mark.number;
-            return Verdict::Accepted;
+            return self.accept(mark);
         }
         if mark.number - self.last <= 1 {
             self.held = Some(mark.number);
@@ -193,18 +196,129 @@ impl Gate {
         self.refuse()
     }
 
+    /// The shell owns the foreground now, and nothing came since: the held marks count after all.
+    pub(super) fn accept_held(&mut self) {
+        if let Some(held) = self.held.take() {
+            self.last = held;
+        }
+    }
+
     /// How many marks with the right key did not count.
     pub(super) fn refused(&self) -> u64 {
         self.refused
+    }
+
+    fn is_redraw(&self, mark: &Mark) -> bool {
+        match mark.kind {
+            Kind::PromptStart => mark.number == self.prompt_start,
+            Kind::PromptEnd => mark.number == self.prompt_end,
+            _ => false,
+        }
+    }
+
+    fn accept(&mut self, mark: &Mark) -> Verdict {
+        self.last = mark.number;
+        match mark.kind {
+            Kind::PromptStart => self.prompt_start = mark.number,
+            Kind::PromptEnd => self.prompt_end = mark.number,
+            _ => {}
+        }
+        Verdict::Accepted
     }
 
     fn refuse(&mut self) -> Verdict {
         self.refused += 1;
         Verdict::Refused
     }
+}
 
-    fn refuse_held(&mut self) {
-        self.held = None;
-        self.refused += 1;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "0123456789abcdef0123456789abcdef";
+
+    fn read(text: &str) -> Parsed {
+        let params: Vec<&[u8]> = text.as_bytes().split(|byte| *byte == b';').collect();
+        parse(&Key::new(KEY).unwrap(), &params)
+    }
+
+    fn ours(text: &str) -> Mark {
+        match read(text) {
+            Parsed::Ours(mark) => mark,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    fn mark(kind: Kind, number: u64) -> Mark {
+        Mark { kind, number, status: None, stages: None, commands: None, cwd: None, text: None }
+    }
+
+    /// rule: N5
+    #[test]
+    fn the_parameters_come_in_any_order_and_the_last_may_hold_semicolons() {
+        let end = ours(&format!("133;D;7;n=3;k={KEY};p=1 7;c=2"));
+        assert_eq!((end.kind, end.number, end.status, end.commands), (Kind::CommandEnd, 3, Some(7), Some(2)));
+        assert_eq!(end.stages, Some(vec![1, 7]));
+        let start = ours(&format!("133;A;k={KEY};n=4;s=;p=;d=/tmp/a;b"));
+        assert_eq!((start.status, start.stages, start.cwd.as_deref()), (None, None, Some("/tmp/a;b")));
+        let command = ours(&format!("133;C;k={KEY};n=5;t=echo%20a%3Bb"));
+        assert_eq!(command.text.as_deref(), Some("echo a;b"));
+    }
+
+    /// rule: N5, ready-9
+    #[test]
+    fn a_mark_without_the_key_is_foreign() {
+        assert_eq!(read("133;D;0"), Parsed::Foreign);
+        assert_eq!(read("133;A;k=0123;n=1"), Parsed::Foreign);
+        assert_eq!(read("133;Z"), Parsed::Unrelated);
+        assert_eq!(read("7;file:///"), Parsed::Unrelated);
+    }
+
+    /// rule: shell-22, N5
+    #[test]
+    fn an_old_number_is_refused_and_a_redrawn_prompt_is_not() {
+        let mut gate = Gate::default();
+        assert_eq!(gate.judge(&mark(Kind::PromptStart, 4), true), Verdict::Accepted);
+        assert_eq!(gate.judge(&mark(Kind::PromptEnd, 5), true), Verdict::Accepted);
+        assert_eq!(gate.judge(&mark(Kind::PromptStart, 4), true), Verdict::Redrawn);
+        assert_eq!(gate.judge(&mark(Kind::PromptEnd, 5), true), Verdict::Redrawn);
+        assert_eq!(gate.judge(&mark(Kind::CommandEnd, 3), true), Verdict::Refused);
+        assert_eq!(gate.refused(), 1);
+    }
+
+    /// rule: N5
+    #[test]
+    fn a_mark_of_a_foreground_program_is_refused_and_the_counter_stays() {
+        let mut gate = Gate::default();
+        gate.judge(&mark(Kind::CommandStart, 1), false);
+        assert_eq!(gate.judge(&mark(Kind::CommandEnd, 99), false), Verdict::Refused);
+        assert_eq!(gate.judge(&mark(Kind::CommandEnd, 2), true), Verdict::Accepted);
+    }
+
+    /// rule: N5
+    #[test]
+    fn held_marks_count_once_the_shell_is_seen_to_have_gone_on() {
+        let mut gate = Gate::default();
+        gate.judge(&mark(Kind::CommandStart, 1), true);
+        assert_eq!(gate.judge(&mark(Kind::CommandEnd, 2), false), Verdict::Held);
+        assert_eq!(gate.judge(&mark(Kind::PromptStart, 3), false), Verdict::Held);
+        assert_eq!(gate.judge(&mark(Kind::PromptEnd, 4), false), Verdict::Held);
+        assert_eq!(gate.judge(&mark(Kind::CommandStart, 5), false), Verdict::AcceptedWithHeld);
+        assert_eq!(gate.judge(&mark(Kind::CommandEnd, 6), true), Verdict::Accepted);
+    }
+
+    #[test]
+    fn a_prompt_may_end_with_the_number_it_began_with() {
+        let mut gate = Gate::default();
+        assert_eq!(gate.judge(&mark(Kind::PromptStart, 4), true), Verdict::Accepted);
+        assert_eq!(gate.judge(&mark(Kind::PromptEnd, 4), true), Verdict::Accepted);
+        assert_eq!(gate.judge(&mark(Kind::PromptEnd, 4), true), Verdict::Redrawn);
+    }
+
+    #[test]
+    fn the_key_is_never_shown() {
+        assert_eq!(format!("{:?}", Key::new(KEY).unwrap()), "Key(..)");
+        assert_eq!(Key::new("short"), None);
     }
 }

@@ -196,13 +196,6 @@ impl Gate {
         self.refuse()
     }
 
-    /// The shell owns the foreground now, and nothing came since: the held marks count after all.
-    pub(super) fn accept_held(&mut self) {
-        if let Some(held) = self.held.take() {
-            self.last = held;
-        }
-    }
-
     /// How many marks with the right key did not count.
     pub(super) fn refused(&self) -> u64 {
         self.refused

@@ -9,6 +9,8 @@ pub(super) struct Output {
     text: Tail,
     /// Where the running command's output goes on; `None` while none runs.
     from: Option<Position>,
+    /// Where an end stood that does not count yet.
+    suspended: Option<Position>,
     /// Something ran since the last `take`.
     any: bool,
     /// Something was typed while a command ran: its echo cannot be told from what the command printed.
@@ -17,13 +19,13 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn new(limit: usize) -> Self {
-        Self { text: Tail::new(limit), from: None, any: false, mixed: false }
+        Self { text: Tail::new(limit), from: None, suspended: None, any: false, mixed: false }
     }
 
     pub(super) fn begin(&mut self, at: Position) {
         self.from = Some(at);
+        self.suspended = None;
         self.any = true;
-        self.mixed = false;
     }
 
     pub(super) fn running(&self) -> bool {
@@ -57,6 +59,23 @@ impl Output {
     pub(super) fn end(&mut self, display: &Display, at: Position) {
         self.flush(display, at);
         self.from = None;
+        self.suspended = None;
+    }
+
+    /// It may have ended here: nothing is added until that is known.
+    pub(super) fn suspend(&mut self, display: &Display, at: Position) {
+        if self.from.is_some() {
+            self.flush(display, at);
+            self.from = None;
+            self.suspended = Some(at);
+        }
+    }
+
+    /// It had not.
+    pub(super) fn resume(&mut self) {
+        if let Some(at) = self.suspended.take() {
+            self.from = Some(at);
+        }
     }
 
     /// Gives what was printed since the last `take`, whether its beginning was dropped, and starts again.

@@ -162,3 +162,28 @@ fn modes_are_told() {
     );
     assert_eq!(modes("\x1b[?1;2004h"), modes("\x1b[?1h\x1b[?2004h"));
 }
+
+/// rule: A4
+#[test]
+fn pictures_show_text_and_colours() {
+    let screen = fed("a<b>&\x1b[1;31mred\x1b[m\r\n\x1b[7mx\x1b[m\x1b[?25l".as_bytes());
+    let html = screen.html();
+    assert!(
+        html.contains("a&lt;b&gt;&amp;<span style=\"color:#ff0000;font-weight:bold\">red</span>"),
+        "{html}"
+    );
+    assert!(
+        html.contains("<span style=\"color:#000000;background:#e5e5e5\">x</span>"),
+        "{html}"
+    );
+    let svg = screen.svg();
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    assert!(svg.contains("width=\"80\" height=\"85\""), "{svg}");
+    assert!(
+        svg.contains(">a&lt;b&gt;&amp;</text>")
+            && svg.contains("fill=\"#ff0000\" font-weight=\"bold\">red</text>")
+    );
+    assert!(!svg.contains("fill-opacity"), "the cursor is hidden");
+    assert_eq!(screen.text(), "a<b>&red\nx");
+    assert!(screen.ansi().contains("\x1b[0;1;31mred"));
+}

@@ -112,7 +112,10 @@ impl Display {
         let rows = &mut self.grid_mut().rows;
         let from_top = match kind {
             0 => {
+                self.place.pending = false;
+                let rows = &mut self.grid_mut().rows;
                 rows[row].erase(if behind { columns } else { col }, columns, columns, blank);
+                rows[row].wrapped = false;
                 rows.iter_mut()
                     .skip(row + 1)
                     .for_each(|line| line.reset(blank));
@@ -151,8 +154,10 @@ impl Display {
     pub(crate) fn erase_line(&mut self, kind: usize) {
         let (col, columns, blank) = (self.place.col, self.columns, self.blank_style());
         if kind == 0 && self.behind_last_column() {
-            // Nothing is right of the cursor, but the next character does not wrap any more, as in xterm.
+            // Nothing is right of the cursor, but the next character does not wrap any more, as in xterm. The one in
+            // the last column stays, which xterm erases: a coloured grep would lose the ends of its longest lines.
             self.place.pending = false;
+            self.row_mut().wrapped = false;
             return;
         }
         let row = self.row_mut();

@@ -102,7 +102,8 @@ impl Interned {
 }
 
 impl Display {
-    /// The id of a style. When the table is full the text loses its colours, not its letters.
+    /// The id of a style. It is good until the next one is asked for, since that may rename all. When the table is
+    /// full the text loses its colours, not its letters.
     pub(crate) fn intern(&mut self, style: Style) -> StyleId {
         if let Some(id) = self.interned.styles.intern(style) {
             return id;

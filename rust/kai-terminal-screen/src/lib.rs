@@ -3,6 +3,15 @@
 //! It knows no operating system and no clock. [`Screen::feed`] takes what a program printed, in pieces of any size,
 //! and the state afterwards depends on the bytes alone. No input makes it panic, and its memory is bounded by the
 //! size of the screen and by [`Options`].
+//!
+//! ```
+//! use kai_terminal_screen::{Options, Screen};
+//!
+//! let mut screen = Screen::new(Options { cols: 80, rows: 24, ..Options::default() });
+//! screen.feed(b"\x1b[1mhello\x1b[m\r\nworld", &mut ());
+//! assert_eq!(screen.rows()[..2], ["hello", "world"]);
+//! assert_eq!(screen.page(0, 1).text, "world");
+//! ```
 
 mod charsets;
 mod csi;

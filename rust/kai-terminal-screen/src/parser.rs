@@ -156,14 +156,19 @@ impl Parser {
 
     /// Prints characters; after a C1 control, which may begin a sequence, it says how many bytes it took.
     fn characters(&mut self, performer: &mut Performer<'_>, text: &str) -> Option<usize> {
-        for (offset, character) in text.char_indices() {
-            if ('\u{80}'..='\u{9f}').contains(&character) {
-                self.c1(performer, character);
-                return Some(offset + character.len_utf8());
-            }
-            performer.display.print(character, performer.sink);
+        let control = text
+            .char_indices()
+            .find(|(_, character)| ('\u{80}'..='\u{9f}').contains(character));
+        let text = &text[..control.map_or(text.len(), |(offset, _)| offset)];
+        if self.simple {
+            text.chars()
+                .for_each(|character| performer.display.print(character, performer.sink));
+        } else {
+            performer.display.print_text(text, performer.sink);
         }
-        None
+        let (offset, character) = control?;
+        self.c1(performer, character);
+        Some(offset + character.len_utf8())
     }
 
     /// A C1 control is the escape sequence with the same meaning.

@@ -6,25 +6,67 @@ use crate::{Display, Event, Sink};
 impl Display {
     /// Prints a run of printable ASCII at once.
     pub(crate) fn print_ascii(&mut self, text: &str, sink: &mut dyn Sink) {
-        if self.modes.insert || !self.modes.autowrap || !self.charsets.is_plain() {
-            for character in text.chars() {
-                self.print(character, sink);
-            }
+        if !self.takes_runs() {
+            text.chars()
+                .for_each(|character| self.print(character, sink));
             return;
         }
-        let style = self.written_style();
         self.last = text.chars().next_back();
         let mut rest = text;
         while !rest.is_empty() {
             if self.place.pending {
                 self.wrap(sink);
             }
-            let column = self.place.col;
-            let (now, later) = rest.split_at(rest.len().min(self.columns - column));
-            self.row_mut().put(column, now, now.len(), style);
-            self.advance(now.len());
+            let (now, later) = rest.split_at(rest.len().min(self.columns - self.place.col));
+            self.put_run(now, now.len());
             rest = later;
         }
+    }
+
+    /// Prints a run of characters without controls, as much of it at once as the row takes.
+    pub(crate) fn print_text(&mut self, text: &str, sink: &mut dyn Sink) {
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            if !self.takes_runs() || !(1..=self.columns).contains(&char_width(first)) {
+                self.print(first, sink);
+                rest = &rest[first.len_utf8()..];
+                continue;
+            }
+            if self.place.pending {
+                self.wrap(sink);
+            }
+            let room = self.columns - self.place.col;
+            let (mut len, mut width) = (0, 0);
+            for character in rest.chars() {
+                let next = char_width(character);
+                if next == 0 || width + next > room {
+                    break;
+                }
+                len += character.len_utf8();
+                width += next;
+            }
+            if len == 0 {
+                // A wide character at the edge.
+                len = first.len_utf8();
+                self.print(first, sink);
+            } else {
+                self.last = rest[..len].chars().next_back();
+                self.put_run(&rest[..len], width);
+            }
+            rest = &rest[len..];
+        }
+    }
+
+    /// Characters stand for themselves and only follow one another, so that many may be written at once.
+    fn takes_runs(&self) -> bool {
+        !self.modes.insert && self.modes.autowrap && self.charsets.is_plain()
+    }
+
+    /// Writes characters for which the row has room.
+    fn put_run(&mut self, text: &str, width: usize) {
+        let (column, style) = (self.place.col, self.written_style());
+        self.row_mut().put(column, text, width, style);
+        self.advance(width);
     }
 
     /// Prints one character.
@@ -55,15 +97,13 @@ impl Display {
             self.row_mut().erase(column, columns, columns, blank);
             self.wrap(sink);
         }
-        let (column, columns, style) = (self.place.col, self.columns, self.written_style());
+        let column = self.place.col;
         if self.modes.insert {
-            let blank = self.blank_style();
+            let (columns, blank) = (self.columns, self.blank_style());
             self.row_mut().insert_blanks(column, width, columns, blank);
         }
         let mut buffer = [0; 4];
-        self.row_mut()
-            .put(column, character.encode_utf8(&mut buffer), width, style);
-        self.advance(width);
+        self.put_run(character.encode_utf8(&mut buffer), width);
     }
 
     /// Moves the cursor behind what was written; at the right edge it waits for the next character.

@@ -219,3 +219,48 @@ fn the_largest_counts_and_sizes_are_survived() {
     screen.feed(all.as_bytes(), &mut ());
     assert_eq!(screen.size(), (1, 1));
 }
+
+/// rule: R1
+#[test]
+fn renaming_styles_changes_no_colour() {
+    let mut screen = Screen::new(Options {
+        cols: 7,
+        rows: 3,
+        scrollback_lines: 10,
+        scrollback_bytes: 4096,
+    });
+    let color = |number: u32| {
+        let [_, red, green, blue] = number.to_be_bytes();
+        (red, green, blue)
+    };
+    for number in 0..80_000u32 {
+        let (red, green, blue) = color(number);
+        // Another background for each character too, so that blanks have styles of their own, and inserted characters.
+        let mode = if number % 5 == 0 {
+            "\x1b[4h"
+        } else {
+            "\x1b[4l"
+        };
+        let sequence =
+            format!("{mode}\x1b[38;2;{red};{green};{blue}m\x1b[48;2;{blue};{red};{green}mx");
+        screen.feed(sequence.as_bytes(), &mut ());
+        if number % 997 != 0 || number < 100 {
+            continue;
+        }
+        let rows = screen.styled_rows();
+        let shown: Vec<_> = rows.iter().flatten().filter(|span| !span.blank).collect();
+        for (back, span) in shown.iter().rev().enumerate() {
+            let (red, green, blue) = color(number - u32::try_from(back).unwrap());
+            assert_eq!(
+                span.style.foreground,
+                Color::Rgb(red, green, blue),
+                "{number} {back}"
+            );
+            assert_eq!(
+                span.style.background,
+                Color::Rgb(blue, red, green),
+                "{number} {back}"
+            );
+        }
+    }
+}

@@ -235,3 +235,25 @@ fn a_smaller_screen_hands_rows_over() {
     assert_eq!(screen.page(0, 9).text, "1\n2\n3\n4");
     assert_eq!(screen.cursor().row, 1);
 }
+
+/// rule: A2
+#[test]
+fn text_is_found_across_wraps_and_in_the_scrollback() {
+    let mut screen = screen(8, 2, 50);
+    screen.feed(
+        "one Listening on two\r\n漢 Listening\r\nx\r\ny Listening".as_bytes(),
+        &mut (),
+    );
+    let at = |line: u64, offset: usize| Position { line, offset };
+    assert_eq!(screen.find("Listening on", at(0, 0)), Some(at(0, 4)));
+    assert_eq!(screen.find("Listening", at(0, 5)), Some(at(1, 4)));
+    assert_eq!(screen.find("Listening", at(3, 3)), None);
+    assert_eq!(
+        screen.find_all("Listening", at(0, 0), 10),
+        [at(0, 4), at(1, 4), at(3, 2)]
+    );
+    assert_eq!(screen.find_all("n", at(0, 0), 2), [at(0, 1), at(0, 9)]);
+    // An offset inside a character counts from the next one.
+    assert_eq!(screen.find("漢", at(1, 1)), None);
+    assert_eq!(screen.find("", at(0, 0)), None);
+}

@@ -10,7 +10,7 @@ use crate::style::StyleId;
 const MAX_CELL_BYTES: usize = 64;
 
 impl Line {
-    /// Writes cells at a column. `text` covers `columns` columns, ASCII or a single cell.
+    /// Writes cells at a column. `text` covers `columns` columns and holds no zero-width character.
     pub(crate) fn put(&mut self, column: usize, text: &str, columns: usize, style: StyleId) {
         if column >= self.width {
             self.pad_to(column);

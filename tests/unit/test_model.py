@@ -593,6 +593,11 @@ class Story(RuleBasedStateMachine):
             assert task.cancelled()
 
     @invariant()
+    def all_is_well(self) -> None:
+        self.disposals_end_when_what_they_wait_for_has_ended()
+        self.owners_see_their_own_and_nothing_else()
+        self.a_session_is_closed_by_one_attempt_at_a_time()
+
     def disposals_end_when_what_they_wait_for_has_ended(self) -> None:
         ended = [disposal for disposal in self.running if disposal.over]
         kept = {id(owner): list(owner.kept) for disposal in ended for owner in disposal.owners}
@@ -632,7 +637,6 @@ class Story(RuleBasedStateMachine):
 
     # What must hold after every step.
 
-    @invariant()
     def owners_see_their_own_and_nothing_else(self) -> None:
         for owner in self.all_owners:
             mine = [spawn for spawn in self.published if spawn.owner is owner]
@@ -643,7 +647,6 @@ class Story(RuleBasedStateMachine):
             assert self.service.has_owner_activity(owner.agent) is bool(mine or under_way or owner.kept)
             assert (self.agents.get(owner.agent.id) is owner.agent) is owner.live
 
-    @invariant()
     def a_session_is_closed_by_one_attempt_at_a_time(self) -> None:
         for spawn in self.all_spawns:
             waiting = [point for point in spawn.session.points if not point.passed]
@@ -662,9 +665,7 @@ class Story(RuleBasedStateMachine):
         self.dispose_service()
         for spawn in self.all_spawns:
             self.settle_close(spawn, True)
-        self.disposals_end_when_what_they_wait_for_has_ended()
-        self.owners_see_their_own_and_nothing_else()
-        self.a_session_is_closed_by_one_attempt_at_a_time()
+        self.all_is_well()
         for owner in self.all_owners:
             assert not self.service.has_owner_activity(owner.agent)
             self.dispose_owner(owner)

@@ -6,10 +6,12 @@
 
 mod error;
 mod session;
-mod state;
+pub mod state;
 pub mod sys;
 
 pub use error::{Error, ErrorCode};
 pub use kai_terminal_screen as screen;
 pub use session::{Closed, Config, Send, Session};
-pub use state::{Counters, Evidence, SendRequest, SendResult, Startup, Status, WaitReason, WaitingFor};
+pub use state::{
+    Counters, Evidence, SendRequest, SendResult, Startup, Status, WaitReason, WaitingFor,
+};

@@ -162,7 +162,11 @@ impl Book {
                 self.output.end(display, at);
                 self.commands = mark.commands.unwrap_or(self.commands);
                 let command = self.running.take();
-                self.report = Report { exit_code: mark.status, exit_codes: mark.stages, command };
+                self.report = Report {
+                    exit_code: mark.status,
+                    exit_codes: mark.stages,
+                    command,
+                };
             }
             Kind::PromptStart => self.begin_prompt(display, mark, at),
             Kind::PromptEnd => {
@@ -186,11 +190,19 @@ impl Book {
         let ended = if mark.commands.is_some() {
             count > self.commands
         } else {
-            self.running.is_some() || self.submitted.as_ref().is_some_and(|text| !text.trim().is_empty())
+            self.running.is_some()
+                || self
+                    .submitted
+                    .as_ref()
+                    .is_some_and(|text| !text.trim().is_empty())
         };
         if ended && mark.status.is_some() {
             let command = self.running.take().or_else(|| self.submitted.take());
-            self.report = Report { exit_code: mark.status, exit_codes: mark.stages, command };
+            self.report = Report {
+                exit_code: mark.status,
+                exit_codes: mark.stages,
+                command,
+            };
         }
         self.commands = count;
         self.running = None;
@@ -216,7 +228,9 @@ impl Sink for Feed<'_> {
 
     fn event(&mut self, display: &Display, event: Event<'_>) {
         match event {
-            Event::Osc(params) => self.book.handle_osc(display, params, self.shell_in_foreground),
+            Event::Osc(params) => self
+                .book
+                .handle_osc(display, params, self.shell_in_foreground),
             Event::Cleared => {
                 let start = display.screen_start();
                 self.book.delta.cleared(start.line);

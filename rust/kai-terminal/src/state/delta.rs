@@ -19,7 +19,11 @@ pub(super) struct Delta {
 
 impl Delta {
     pub(super) fn new(limit: usize) -> Self {
-        Self { line: 0, delivered: String::new(), left: Tail::new(limit) }
+        Self {
+            line: 0,
+            delivered: String::new(),
+            left: Tail::new(limit),
+        }
     }
 
     pub(super) fn row_left(&mut self, line: u64, text: &str, wrapped: bool) {
@@ -53,7 +57,11 @@ impl Delta {
         text.push_str(&rest);
         let last_line = text.rfind('\n').map_or(0, |at| at + 1);
         let unfinished = text[last_line..].to_owned();
-        let fresh = if truncated { text } else { self.without_delivered(text) };
+        let fresh = if truncated {
+            text
+        } else {
+            self.without_delivered(text)
+        };
         self.line = end.line;
         self.delivered = unfinished;
         (fresh, truncated)
@@ -61,7 +69,11 @@ impl Delta {
 
     fn on_screen(&self, display: &Display, end: Position) -> String {
         let mut text = String::new();
-        let from = Position { line: self.line, offset: 0 }.max(display.screen_start());
+        let from = Position {
+            line: self.line,
+            offset: 0,
+        }
+        .max(display.screen_start());
         if from <= end {
             display.text_between(from, end, &mut text);
         }
@@ -84,5 +96,9 @@ impl Delta {
 /// The end of the document: the cursor's line, or the last line with text, whichever is lower.
 pub(super) fn document_end(display: &Display) -> Position {
     let last = display.document_end().saturating_sub(1);
-    Position { line: last, offset: usize::MAX }.max(display.position())
+    Position {
+        line: last,
+        offset: usize::MAX,
+    }
+    .max(display.position())
 }

@@ -15,7 +15,8 @@ pub struct Key(String);
 impl Key {
     /// `None` where `text` is not 32 hexadecimal digits.
     pub fn new(text: &str) -> Option<Self> {
-        (text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| Self(text.to_owned()))
+        (text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            .then(|| Self(text.to_owned()))
     }
 }
 
@@ -59,7 +60,9 @@ pub(super) enum Parsed {
 
 /// Reads the parameters of an OSC 133, the first of which is `133` itself.
 pub(super) fn parse(key: &Key, params: &[&[u8]]) -> Parsed {
-    let [b"133", kind, rest @ ..] = params else { return Parsed::Unrelated };
+    let [b"133", kind, rest @ ..] = params else {
+        return Parsed::Unrelated;
+    };
     let kind = match *kind {
         b"A" => Kind::PromptStart,
         b"B" => Kind::PromptEnd,
@@ -69,7 +72,15 @@ pub(super) fn parse(key: &Key, params: &[&[u8]]) -> Parsed {
         b"E" => Kind::OutputEnd,
         _ => return Parsed::Unrelated,
     };
-    let mut mark = Mark { kind, number: 0, status: None, stages: None, commands: None, cwd: None, text: None };
+    let mut mark = Mark {
+        kind,
+        number: 0,
+        status: None,
+        stages: None,
+        commands: None,
+        cwd: None,
+        text: None,
+    };
     let mut right_key = false;
     let mut fields = rest;
     if let (Kind::CommandEnd, [status, after @ ..]) = (kind, rest)
@@ -80,7 +91,9 @@ pub(super) fn parse(key: &Key, params: &[&[u8]]) -> Parsed {
     }
     while let [field, after @ ..] = fields {
         fields = after;
-        let Some(equals) = field.iter().position(|byte| *byte == b'=') else { continue };
+        let Some(equals) = field.iter().position(|byte| *byte == b'=') else {
+            continue;
+        };
         let (name, value) = (&field[..equals], &field[equals + 1..]);
         match name {
             b"k" => right_key = value == key.0.as_bytes(),
@@ -90,7 +103,9 @@ pub(super) fn parse(key: &Key, params: &[&[u8]]) -> Parsed {
             b"c" => mark.commands = number(value),
             // These two run to the end of the mark: a `;` in them is theirs.
             b"d" => {
-                mark.cwd = String::from_utf8(to_the_end(value, fields)).ok().filter(|cwd| !cwd.is_empty());
+                mark.cwd = String::from_utf8(to_the_end(value, fields))
+                    .ok()
+                    .filter(|cwd| !cwd.is_empty());
                 break;
             }
             b"t" => {
@@ -100,7 +115,11 @@ pub(super) fn parse(key: &Key, params: &[&[u8]]) -> Parsed {
             _ => {}
         }
     }
-    if right_key && mark.number > 0 { Parsed::Ours(mark) } else { Parsed::Foreign }
+    if right_key && mark.number > 0 {
+        Parsed::Ours(mark)
+    } else {
+        Parsed::Foreign
+    }
 }
 
 fn number<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
@@ -108,8 +127,11 @@ fn number<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
 }
 
 fn stages(value: &[u8]) -> Option<Vec<i32>> {
-    let all: Option<Vec<i32>> =
-        value.split(|byte| *byte == b' ').filter(|part| !part.is_empty()).map(number).collect();
+    let all: Option<Vec<i32>> = value
+        .split(|byte| *byte == b' ')
+        .filter(|part| !part.is_empty())
+        .map(number)
+        .collect();
     all.filter(|stages| !stages.is_empty())
 }
 
@@ -179,10 +201,16 @@ impl Gate {
             self.refused += 1;
         }
         if self.is_redraw(mark) {
-            return if shell_in_foreground { Verdict::Redrawn } else { self.refuse() };
+            return if shell_in_foreground {
+                Verdict::Redrawn
+            } else {
+                self.refuse()
+            };
         }
         // A dialect may give a prompt's end the number of its start.
-        let ends_prompt = mark.kind == Kind::PromptEnd && mark.number == self.last && self.prompt_start == self.last;
+        let ends_prompt = mark.kind == Kind::PromptEnd
+            && mark.number == self.last
+            && self.prompt_start == self.last;
         if mark.number <= self.last && !ends_prompt {
             return self.refuse();
         }
@@ -244,17 +272,31 @@ mod tests {
     }
 
     fn mark(kind: Kind, number: u64) -> Mark {
-        Mark { kind, number, status: None, stages: None, commands: None, cwd: None, text: None }
+        Mark {
+            kind,
+            number,
+            status: None,
+            stages: None,
+            commands: None,
+            cwd: None,
+            text: None,
+        }
     }
 
     /// rule: N5
     #[test]
     fn the_parameters_come_in_any_order_and_the_last_may_hold_semicolons() {
         let end = ours(&format!("133;D;7;n=3;k={KEY};p=1 7;c=2"));
-        assert_eq!((end.kind, end.number, end.status, end.commands), (Kind::CommandEnd, 3, Some(7), Some(2)));
+        assert_eq!(
+            (end.kind, end.number, end.status, end.commands),
+            (Kind::CommandEnd, 3, Some(7), Some(2))
+        );
         assert_eq!(end.stages, Some(vec![1, 7]));
         let start = ours(&format!("133;A;k={KEY};n=4;s=;p=;d=/tmp/a;b"));
-        assert_eq!((start.status, start.stages, start.cwd.as_deref()), (None, None, Some("/tmp/a;b")));
+        assert_eq!(
+            (start.status, start.stages, start.cwd.as_deref()),
+            (None, None, Some("/tmp/a;b"))
+        );
         let command = ours(&format!("133;C;k={KEY};n=5;t=echo%20a%3Bb"));
         assert_eq!(command.text.as_deref(), Some("echo a;b"));
     }
@@ -272,11 +314,26 @@ mod tests {
     #[test]
     fn an_old_number_is_refused_and_a_redrawn_prompt_is_not() {
         let mut gate = Gate::default();
-        assert_eq!(gate.judge(&mark(Kind::PromptStart, 4), true), Verdict::Accepted);
-        assert_eq!(gate.judge(&mark(Kind::PromptEnd, 5), true), Verdict::Accepted);
-        assert_eq!(gate.judge(&mark(Kind::PromptStart, 4), true), Verdict::Redrawn);
-        assert_eq!(gate.judge(&mark(Kind::PromptEnd, 5), true), Verdict::Redrawn);
-        assert_eq!(gate.judge(&mark(Kind::CommandEnd, 3), true), Verdict::Refused);
+        assert_eq!(
+            gate.judge(&mark(Kind::PromptStart, 4), true),
+            Verdict::Accepted
+        );
+        assert_eq!(
+            gate.judge(&mark(Kind::PromptEnd, 5), true),
+            Verdict::Accepted
+        );
+        assert_eq!(
+            gate.judge(&mark(Kind::PromptStart, 4), true),
+            Verdict::Redrawn
+        );
+        assert_eq!(
+            gate.judge(&mark(Kind::PromptEnd, 5), true),
+            Verdict::Redrawn
+        );
+        assert_eq!(
+            gate.judge(&mark(Kind::CommandEnd, 3), true),
+            Verdict::Refused
+        );
         assert_eq!(gate.refused(), 1);
     }
 
@@ -285,8 +342,14 @@ mod tests {
     fn a_mark_of_a_foreground_program_is_refused_and_the_counter_stays() {
         let mut gate = Gate::default();
         gate.judge(&mark(Kind::CommandStart, 1), false);
-        assert_eq!(gate.judge(&mark(Kind::CommandEnd, 99), false), Verdict::Refused);
-        assert_eq!(gate.judge(&mark(Kind::CommandEnd, 2), true), Verdict::Accepted);
+        assert_eq!(
+            gate.judge(&mark(Kind::CommandEnd, 99), false),
+            Verdict::Refused
+        );
+        assert_eq!(
+            gate.judge(&mark(Kind::CommandEnd, 2), true),
+            Verdict::Accepted
+        );
     }
 
     /// rule: N5
@@ -295,18 +358,36 @@ mod tests {
         let mut gate = Gate::default();
         gate.judge(&mark(Kind::CommandStart, 1), true);
         assert_eq!(gate.judge(&mark(Kind::CommandEnd, 2), false), Verdict::Held);
-        assert_eq!(gate.judge(&mark(Kind::PromptStart, 3), false), Verdict::Held);
+        assert_eq!(
+            gate.judge(&mark(Kind::PromptStart, 3), false),
+            Verdict::Held
+        );
         assert_eq!(gate.judge(&mark(Kind::PromptEnd, 4), false), Verdict::Held);
-        assert_eq!(gate.judge(&mark(Kind::CommandStart, 5), false), Verdict::AcceptedWithHeld);
-        assert_eq!(gate.judge(&mark(Kind::CommandEnd, 6), true), Verdict::Accepted);
+        assert_eq!(
+            gate.judge(&mark(Kind::CommandStart, 5), false),
+            Verdict::AcceptedWithHeld
+        );
+        assert_eq!(
+            gate.judge(&mark(Kind::CommandEnd, 6), true),
+            Verdict::Accepted
+        );
     }
 
     #[test]
     fn a_prompt_may_end_with_the_number_it_began_with() {
         let mut gate = Gate::default();
-        assert_eq!(gate.judge(&mark(Kind::PromptStart, 4), true), Verdict::Accepted);
-        assert_eq!(gate.judge(&mark(Kind::PromptEnd, 4), true), Verdict::Accepted);
-        assert_eq!(gate.judge(&mark(Kind::PromptEnd, 4), true), Verdict::Redrawn);
+        assert_eq!(
+            gate.judge(&mark(Kind::PromptStart, 4), true),
+            Verdict::Accepted
+        );
+        assert_eq!(
+            gate.judge(&mark(Kind::PromptEnd, 4), true),
+            Verdict::Accepted
+        );
+        assert_eq!(
+            gate.judge(&mark(Kind::PromptEnd, 4), true),
+            Verdict::Redrawn
+        );
     }
 
     #[test]

@@ -15,9 +15,10 @@ mod tail;
 
 pub use book::Counters;
 pub use marks::Key;
-pub use quiescence::{Closing, Quiescence};
+pub use quiescence::Closing;
 pub use readiness::Facts;
 pub use send::{
-    Evidence, Refusal, SendFailure, SendId, SendOutcome, SendRequest, SendResult, Status, WaitReason, WaitingFor,
+    Evidence, Refusal, SendFailure, SendId, SendOutcome, SendRequest, SendResult, Status,
+    WaitReason, WaitingFor,
 };
 pub use session::{Act, SessionOptions, SessionState, Startup};

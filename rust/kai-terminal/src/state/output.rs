@@ -19,7 +19,13 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn new(limit: usize) -> Self {
-        Self { text: Tail::new(limit), from: None, suspended: None, any: false, mixed: false }
+        Self {
+            text: Tail::new(limit),
+            from: None,
+            suspended: None,
+            any: false,
+            mixed: false,
+        }
     }
 
     pub(super) fn begin(&mut self, at: Position) {
@@ -39,13 +45,28 @@ impl Output {
 
     pub(super) fn row_left(&mut self, line: u64, offset: usize, text: &str, wrapped: bool) {
         let Some(from) = self.from else { return };
-        let end = Position { line, offset: offset + text.len() };
+        let end = Position {
+            line,
+            offset: offset + text.len(),
+        };
         if from.line > line || (from.line == line && from.offset > end.offset) {
             return;
         }
-        let skip = if from.line == line { from.offset.saturating_sub(offset) } else { 0 };
-        self.text.push_row(text.get(skip..).unwrap_or_default(), wrapped);
-        self.from = Some(if wrapped { end } else { Position { line: line + 1, offset: 0 } });
+        let skip = if from.line == line {
+            from.offset.saturating_sub(offset)
+        } else {
+            0
+        };
+        self.text
+            .push_row(text.get(skip..).unwrap_or_default(), wrapped);
+        self.from = Some(if wrapped {
+            end
+        } else {
+            Position {
+                line: line + 1,
+                offset: 0,
+            }
+        });
     }
 
     /// The screen was cleared: what stood on it is gone, what follows begins at its top.
@@ -94,7 +115,8 @@ impl Output {
         let Some(from) = self.from else { return };
         let from = from.max(display.screen_start());
         if from < to {
-            self.text.append(|text| display.text_between(from, to, text));
+            self.text
+                .append(|text| display.text_between(from, to, text));
             self.from = Some(to);
         }
     }

@@ -20,11 +20,22 @@ pub enum Closing {
     Open,
     /// Nothing is left, and nobody has asked for the close yet.
     Empty(Receipt),
-    Closing { attempt: u64, since: Instant },
-    Failed { attempt: u64, survivors: Vec<Process> },
+    Closing {
+        attempt: u64,
+        since: Instant,
+    },
+    Failed {
+        attempt: u64,
+        survivors: Vec<Process>,
+    },
     /// The guard vanished: what is left of the range is not known.
-    Lost { attempt: u64 },
-    Closed { receipt: Receipt, took: Duration },
+    Lost {
+        attempt: u64,
+    },
+    Closed {
+        receipt: Receipt,
+        took: Duration,
+    },
 }
 
 /// The transitions, all of them.
@@ -36,7 +47,10 @@ pub struct Quiescence {
 
 impl Default for Quiescence {
     fn default() -> Self {
-        Self { now: Closing::Open, attempts: 0 }
+        Self {
+            now: Closing::Open,
+            attempts: 0,
+        }
     }
 }
 
@@ -55,11 +69,17 @@ impl Quiescence {
         match &mut self.now {
             Closing::Open | Closing::Failed { .. } => {
                 self.attempts += 1;
-                self.now = Closing::Closing { attempt: self.attempts, since: now };
+                self.now = Closing::Closing {
+                    attempt: self.attempts,
+                    since: now,
+                };
                 true
             }
             Closing::Empty(receipt) => {
-                self.now = Closing::Closed { receipt: std::mem::take(receipt), took: Duration::ZERO };
+                self.now = Closing::Closed {
+                    receipt: std::mem::take(receipt),
+                    took: Duration::ZERO,
+                };
                 false
             }
             Closing::Closing { .. } | Closing::Lost { .. } | Closing::Closed { .. } => false,
@@ -68,7 +88,10 @@ impl Quiescence {
 
     pub fn handle_quiescent(&mut self, now: Instant, receipt: Receipt) {
         self.now = match &self.now {
-            Closing::Closing { since, .. } => Closing::Closed { receipt, took: now.saturating_duration_since(*since) },
+            Closing::Closing { since, .. } => Closing::Closed {
+                receipt,
+                took: now.saturating_duration_since(*since),
+            },
             Closing::Failed { .. } | Closing::Open => Closing::Empty(receipt),
             // Once proven, it stays so.
             Closing::Empty(_) | Closing::Closed { .. } | Closing::Lost { .. } => return,
@@ -83,7 +106,9 @@ impl Quiescence {
 
     pub fn handle_lost(&mut self) {
         if !matches!(self.now, Closing::Empty(_) | Closing::Closed { .. }) {
-            self.now = Closing::Lost { attempt: self.attempts };
+            self.now = Closing::Lost {
+                attempt: self.attempts,
+            };
         }
     }
 }
@@ -93,7 +118,12 @@ mod tests {
     use super::*;
 
     fn survivor() -> Process {
-        Process { pid: 7, command: "sleep".into(), user: "root".into(), ended: None }
+        Process {
+            pid: 7,
+            command: "sleep".into(),
+            user: "root".into(),
+            ended: None,
+        }
     }
 
     /// rule: B2, Q3, S14
@@ -107,7 +137,10 @@ mod tests {
         assert!(!quiescence.is_closing());
         assert!(quiescence.begin_close(now));
         quiescence.handle_quiescent(now + Duration::from_secs(1), Receipt::default());
-        let closed = Closing::Closed { receipt: Receipt::default(), took: Duration::from_secs(1) };
+        let closed = Closing::Closed {
+            receipt: Receipt::default(),
+            took: Duration::from_secs(1),
+        };
         assert_eq!(quiescence.state(), &closed);
         assert!(!quiescence.begin_close(now));
     }

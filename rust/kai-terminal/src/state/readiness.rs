@@ -49,11 +49,15 @@ pub(super) fn blocking_read(facts: &Facts, baseline: &Baseline) -> Option<Waitin
     if !modes.canonical && modes.min == 0 {
         return None;
     }
-    let reads = |thread: &&Thread| matches!(thread.wait, Wait::TerminalRead | Wait::Denied) && thread.state == b'S';
+    let reads = |thread: &&Thread| {
+        matches!(thread.wait, Wait::TerminalRead | Wait::Denied) && thread.state == b'S'
+    };
     let mut readers = facts.threads.iter().filter(reads).peekable();
     readers.peek()?;
     let idle = |thread: &Thread| {
-        thread.state == b'Z' || (thread.state == b'S' && matches!(thread.wait, Wait::TerminalRead | Wait::Idle | Wait::Denied))
+        thread.state == b'Z'
+            || (thread.state == b'S'
+                && matches!(thread.wait, Wait::TerminalRead | Wait::Idle | Wait::Denied))
     };
     if !facts.threads.iter().all(idle) {
         return None;
@@ -70,14 +74,21 @@ pub(super) fn blocking_read(facts: &Facts, baseline: &Baseline) -> Option<Waitin
 pub(super) fn shell_rests(facts: &Facts, shell: i32) -> bool {
     facts.foreground == Some(shell)
         && facts.unread == Some(false)
-        && facts.threads.iter().any(|thread| thread.pid == shell && thread.tid == shell && thread.state == b'S')
+        && facts
+            .threads
+            .iter()
+            .any(|thread| thread.pid == shell && thread.tid == shell && thread.state == b'S')
 }
 
 fn has_run_since(reader: &Thread, baseline: &Baseline) -> bool {
     if baseline.lock_was_free {
         return true;
     }
-    match baseline.threads.iter().find(|old| old.tid == reader.tid && old.pid == reader.pid) {
+    match baseline
+        .threads
+        .iter()
+        .find(|old| old.tid == reader.tid && old.pid == reader.pid)
+    {
         None => true,
         Some(old) => old.runs.is_some() && reader.runs.is_some() && old.runs != reader.runs,
     }
@@ -95,10 +106,20 @@ fn waiting_for(modes: Modes) -> WaitingFor {
 mod tests {
     use super::*;
 
-    const LINE: Modes = Modes { canonical: true, echo: true, min: 1 };
+    const LINE: Modes = Modes {
+        canonical: true,
+        echo: true,
+        min: 1,
+    };
 
     fn thread(wait: Wait, runs: u64) -> Thread {
-        Thread { pid: 9, tid: 9, state: b'S', runs: Some(runs), wait }
+        Thread {
+            pid: 9,
+            tid: 9,
+            state: b'S',
+            runs: Some(runs),
+            wait,
+        }
     }
 
     fn reading(runs: u64) -> Facts {
@@ -112,19 +133,38 @@ mod tests {
     }
 
     fn written(runs: u64) -> Baseline {
-        Baseline { foreground: Some(9), threads: vec![thread(Wait::TerminalRead, runs)], ..Baseline::default() }
+        Baseline {
+            foreground: Some(9),
+            threads: vec![thread(Wait::TerminalRead, runs)],
+            ..Baseline::default()
+        }
     }
 
     /// rule: N4, ready-3
     #[test]
     fn an_old_wait_counts_only_once_the_reader_has_run() {
         assert_eq!(blocking_read(&reading(5), &written(5)), None);
-        assert_eq!(blocking_read(&reading(6), &written(5)), Some(WaitingFor::Line));
-        let other_group = Baseline { foreground: Some(3), ..Baseline::default() };
-        assert_eq!(blocking_read(&reading(5), &other_group), Some(WaitingFor::Line));
-        let partial = Baseline { old_waits_count: true, ..written(5) };
+        assert_eq!(
+            blocking_read(&reading(6), &written(5)),
+            Some(WaitingFor::Line)
+        );
+        let other_group = Baseline {
+            foreground: Some(3),
+            ..Baseline::default()
+        };
+        assert_eq!(
+            blocking_read(&reading(5), &other_group),
+            Some(WaitingFor::Line)
+        );
+        let partial = Baseline {
+            old_waits_count: true,
+            ..written(5)
+        };
         assert_eq!(blocking_read(&reading(5), &partial), Some(WaitingFor::Line));
-        let freed = Baseline { lock_was_free: true, ..written(5) };
+        let freed = Baseline {
+            lock_was_free: true,
+            ..written(5)
+        };
         assert_eq!(blocking_read(&reading(5), &freed), Some(WaitingFor::Line));
     }
 
@@ -139,22 +179,40 @@ mod tests {
     /// rule: ready-1, ready-7
     #[test]
     fn a_free_lock_or_unread_input_is_busy() {
-        let free = Facts { reader_blocked: Some(false), ..reading(6) };
+        let free = Facts {
+            reader_blocked: Some(false),
+            ..reading(6)
+        };
         assert_eq!(blocking_read(&free, &written(5)), None);
-        let unread = Facts { unread: Some(true), ..reading(6) };
+        let unread = Facts {
+            unread: Some(true),
+            ..reading(6)
+        };
         assert_eq!(blocking_read(&unread, &written(5)), None);
     }
 
     /// rule: N2
     #[test]
     fn a_program_that_works_beside_its_reader_is_busy() {
-        for wait in [Wait::Running, Wait::Timer, Wait::OtherRead, Wait::Poll, Wait::Other] {
+        for wait in [
+            Wait::Running,
+            Wait::Timer,
+            Wait::OtherRead,
+            Wait::Poll,
+            Wait::Other,
+        ] {
             let mut facts = reading(6);
-            facts.threads.push(Thread { tid: 10, ..thread(wait, 1) });
+            facts.threads.push(Thread {
+                tid: 10,
+                ..thread(wait, 1)
+            });
             assert_eq!(blocking_read(&facts, &written(5)), None, "{wait:?}");
         }
         let mut facts = reading(6);
-        facts.threads.push(Thread { tid: 10, ..thread(Wait::Idle, 1) });
+        facts.threads.push(Thread {
+            tid: 10,
+            ..thread(Wait::Idle, 1)
+        });
         assert_eq!(blocking_read(&facts, &written(5)), Some(WaitingFor::Line));
     }
 
@@ -168,9 +226,37 @@ mod tests {
     /// rule: ready-8
     #[test]
     fn the_modes_say_what_is_wanted() {
-        let with = |modes| blocking_read(&Facts { modes: Some(modes), ..reading(6) }, &written(5));
-        assert_eq!(with(Modes { echo: false, ..LINE }), Some(WaitingFor::Secret));
-        assert_eq!(with(Modes { canonical: false, echo: false, min: 1 }), Some(WaitingFor::Keys));
-        assert_eq!(with(Modes { canonical: false, echo: false, min: 0 }), None);
+        let with = |modes| {
+            blocking_read(
+                &Facts {
+                    modes: Some(modes),
+                    ..reading(6)
+                },
+                &written(5),
+            )
+        };
+        assert_eq!(
+            with(Modes {
+                echo: false,
+                ..LINE
+            }),
+            Some(WaitingFor::Secret)
+        );
+        assert_eq!(
+            with(Modes {
+                canonical: false,
+                echo: false,
+                min: 1
+            }),
+            Some(WaitingFor::Keys)
+        );
+        assert_eq!(
+            with(Modes {
+                canonical: false,
+                echo: false,
+                min: 0
+            }),
+            None
+        );
     }
 }

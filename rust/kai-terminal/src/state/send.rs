@@ -25,7 +25,10 @@ pub struct SendRequest {
 impl fmt::Debug for SendRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The text may be a secret.
-        f.debug_struct("SendRequest").field("submit", &self.submit).field("run", &self.run).finish_non_exhaustive()
+        f.debug_struct("SendRequest")
+            .field("submit", &self.submit)
+            .field("run", &self.run)
+            .finish_non_exhaustive()
     }
 }
 
@@ -147,7 +150,10 @@ pub enum Refusal {
     Exited,
     NotAtPrompt,
     /// A line is longer than the kernel keeps in canonical mode; both in bytes.
-    LineTooLong { length: usize, limit: usize },
+    LineTooLong {
+        length: usize,
+        limit: usize,
+    },
 }
 
 /// What the line discipline keeps of one line, its end included, is 4,096 bytes (`N_TTY_BUF_SIZE`, n_tty.c).
@@ -163,7 +169,10 @@ pub(super) fn encode(text: &str, submit: bool, bracketed_paste: bool) -> (Vec<u8
     let mut bytes = Vec::with_capacity(text.len() + 13);
     let laid_out = |c: char| c == '\n' || c == '\t';
     // Other control characters are typed: an ESC inside a paste could end it.
-    let pasted = submit && bracketed_paste && text.contains(laid_out) && !text.contains(|c: char| c.is_control() && !laid_out(c));
+    let pasted = submit
+        && bracketed_paste
+        && text.contains(laid_out)
+        && !text.contains(|c: char| c.is_control() && !laid_out(c));
     if pasted {
         bytes.extend_from_slice(b"\x1b[200~");
     }
@@ -184,11 +193,17 @@ mod tests {
     /// rule: N1, in-5, in-6
     #[test]
     fn text_is_pasted_only_where_the_program_asked_and_nothing_can_break_out() {
-        assert_eq!(encode("a\nb", true, true), (b"\x1b[200~a\nb\x1b[201~\r".to_vec(), true));
+        assert_eq!(
+            encode("a\nb", true, true),
+            (b"\x1b[200~a\nb\x1b[201~\r".to_vec(), true)
+        );
         assert_eq!(encode("a\nb", true, false), (b"a\nb\r".to_vec(), false));
         assert_eq!(encode("a\nb", false, true), (b"a\nb".to_vec(), false));
         assert_eq!(encode("ab", true, true), (b"ab\r".to_vec(), false));
-        assert_eq!(encode("a\n\x1b[201~b", true, true), (b"a\n\x1b[201~b\r".to_vec(), false));
+        assert_eq!(
+            encode("a\n\x1b[201~b", true, true),
+            (b"a\n\x1b[201~b\r".to_vec(), false)
+        );
         assert_eq!(encode("\u{3}", false, true), (vec![3], false));
     }
 
@@ -203,7 +218,13 @@ mod tests {
     /// rule: host-3
     #[test]
     fn a_request_never_shows_its_text() {
-        let request = SendRequest { text: "hunter2".into(), submit: true, run: false, timeout: None, idle_silence: None };
+        let request = SendRequest {
+            text: "hunter2".into(),
+            submit: true,
+            run: false,
+            timeout: None,
+            idle_silence: None,
+        };
         assert!(!format!("{request:?}").contains("hunter2"));
     }
 }

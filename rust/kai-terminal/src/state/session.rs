@@ -11,7 +11,8 @@ use super::marks::Key;
 use super::quiescence::{Closing, Quiescence};
 use super::readiness::{self, Baseline, Facts};
 use super::send::{
-    self, Evidence, Refusal, SendFailure, SendId, SendOutcome, SendRequest, SendResult, Status, WaitingFor,
+    self, Evidence, Refusal, SendFailure, SendId, SendOutcome, SendRequest, SendResult, Status,
+    WaitingFor,
 };
 use super::slot::{ActiveSend, Probe, Prompts, Slot};
 use crate::sys::{ExitStatus, Modes, Process, Receipt};
@@ -68,6 +69,8 @@ pub struct SessionState {
     slot: Slot,
     sends: u64,
     outcomes: Vec<(SendId, SendOutcome)>,
+    /// Something settled since `take_settled`.
+    settled: bool,
     startup: Option<SendOutcome>,
     motd: String,
     interrupt: bool,
@@ -94,6 +97,7 @@ impl SessionState {
             slot: Slot::Free,
             sends: 0,
             outcomes: Vec::new(),
+            settled: false,
             startup: None,
             motd: String::new(),
             interrupt: false,
@@ -113,6 +117,7 @@ impl SessionState {
             id: SendId(0),
             run: self.options.startup != Startup::Evidence,
             startup: true,
+            wanted: true,
             began: now,
             deadline: Some(now + self.options.startup_timeout),
             idle_silence: Some(self.options.idle_silence),
@@ -120,7 +125,10 @@ impl SessionState {
             prompts: Prompts::Decisive,
             prompts_before: 0,
             marks_before: 0,
-            baseline: Baseline { old_waits_count: true, ..Baseline::default() },
+            baseline: Baseline {
+                old_waits_count: true,
+                ..Baseline::default()
+            },
             cancelled: false,
             written: Some(now),
             probe: Probe::default(),
@@ -141,16 +149,24 @@ impl SessionState {
         if !matches!(self.slot, Slot::Free) {
             return Err(Refusal::Active);
         }
-        let shell_up = matches!(self.book.shell, Shell::Prompt | Shell::Continuation) && self.is_shell(foreground);
+        let shell_up = matches!(self.book.shell, Shell::Prompt | Shell::Continuation)
+            && self.is_shell(foreground);
         if request.run && !(shell_up && self.book.shell == Shell::Prompt) {
             return Err(Refusal::NotAtPrompt);
         }
         let canonical = modes.is_some_and(|modes| modes.canonical);
         let length = send::longest_line(&request.text);
         if canonical && length > send::LONGEST_LINE {
-            return Err(Refusal::LineTooLong { length, limit: send::LONGEST_LINE });
+            return Err(Refusal::LineTooLong {
+                length,
+                limit: send::LONGEST_LINE,
+            });
         }
-        let (bytes, pasted) = send::encode(&request.text, request.submit, self.screen.modes().bracketed_paste);
+        let (bytes, pasted) = send::encode(
+            &request.text,
+            request.submit,
+            self.screen.modes().bracketed_paste,
+        );
         let one_line = pasted || !request.text.contains(['\n', '\r']);
         let ends_line = request.submit || request.text.ends_with(['\n', '\r']);
         self.sends += 1;
@@ -162,13 +178,22 @@ impl SessionState {
             id,
             run: request.run,
             startup: false,
+            wanted: true,
             began: now,
             deadline: timeout.and_then(|timeout| now.checked_add(timeout)),
             idle_silence: Some(request.idle_silence.unwrap_or(self.options.idle_silence)),
-            prompts: if decisive { Prompts::Decisive } else { Prompts::NeedRest },
+            prompts: if decisive {
+                Prompts::Decisive
+            } else {
+                Prompts::NeedRest
+            },
             prompts_before: self.book.prompts,
             marks_before: self.book.marks,
-            baseline: Baseline { foreground, old_waits_count: wakes_nobody, ..Baseline::default() },
+            baseline: Baseline {
+                foreground,
+                old_waits_count: wakes_nobody,
+                ..Baseline::default()
+            },
             cancelled: false,
             // Nothing to write counts as written.
             written: bytes.is_empty().then_some(now),
@@ -242,7 +267,9 @@ impl SessionState {
 
     /// Drops what was not written yet and asks for an interrupt. `false` once the send has settled.
     pub fn cancel(&mut self, id: SendId) -> bool {
-        let Slot::Active(send) = &mut self.slot else { return false };
+        let Slot::Active(send) = &mut self.slot else {
+            return false;
+        };
         if send.id != id {
             return false;
         }
@@ -255,7 +282,11 @@ impl SessionState {
 
     /// What the live send has produced since the last call; nothing once it has settled.
     pub fn read_output(&mut self, id: SendId) -> (String, bool) {
-        if self.is_active(id) { self.book.delta.take(&self.screen) } else { (String::new(), false) }
+        if self.is_active(id) {
+            self.book.delta.take(&self.screen)
+        } else {
+            (String::new(), false)
+        }
     }
 
     pub fn has_output(&self, id: SendId) -> bool {
@@ -268,8 +299,26 @@ impl SessionState {
 
     /// The outcome of a settled send; it is given once.
     pub fn outcome(&mut self, id: SendId) -> Option<SendOutcome> {
-        let at = self.outcomes.iter().position(|(settled, _)| *settled == id)?;
+        let at = self
+            .outcomes
+            .iter()
+            .position(|(settled, _)| *settled == id)?;
         Some(self.outcomes.swap_remove(at).1)
+    }
+
+    /// Nobody will ask for the outcome of this send.
+    pub fn forget(&mut self, id: SendId) {
+        self.outcomes.retain(|(settled, _)| *settled != id);
+        if let Slot::Active(send) = &mut self.slot
+            && send.id == id
+        {
+            send.wanted = false;
+        }
+    }
+
+    /// Whether a send has settled since the last call.
+    pub fn take_settled(&mut self) -> bool {
+        std::mem::take(&mut self.settled)
     }
 
     /// How the start went, once that is known.
@@ -278,7 +327,10 @@ impl SessionState {
     }
 
     pub fn resize(&mut self, cols: u16, rows: u16) {
-        let mut feed = Feed { book: &mut self.book, shell_in_foreground: false };
+        let mut feed = Feed {
+            book: &mut self.book,
+            shell_in_foreground: false,
+        };
         self.screen.resize(cols, rows, &mut feed);
     }
 
@@ -331,7 +383,10 @@ impl SessionState {
     /// Bytes came. `foreground` was asked right after they were read.
     pub fn handle_output(&mut self, now: Instant, bytes: &[u8], foreground: Option<i32>) {
         let shell_in_foreground = self.is_shell(foreground);
-        let mut feed = Feed { book: &mut self.book, shell_in_foreground };
+        let mut feed = Feed {
+            book: &mut self.book,
+            shell_in_foreground,
+        };
         self.screen.feed(bytes, &mut feed);
         self.last_output = now;
         let Slot::Active(send) = &mut self.slot else {
@@ -342,7 +397,8 @@ impl SessionState {
         };
         send.probe.restart(now);
         send.baseline.ran |= self.book.marks > send.marks_before;
-        let decisive = send.prompts == Prompts::Decisive && send.written.is_some() && !self.interrupt;
+        let decisive =
+            send.prompts == Prompts::Decisive && send.written.is_some() && !self.interrupt;
         if decisive && shell_in_foreground && self.prompt_came() {
             self.settle_at_prompt(now);
         }
@@ -375,14 +431,18 @@ impl SessionState {
 
     /// What the terminal says, asked for by `Act::Examine`.
     pub fn handle_facts(&mut self, now: Instant, facts: &Facts) {
-        let Slot::Active(send) = &mut self.slot else { return };
+        let Slot::Active(send) = &mut self.slot else {
+            return;
+        };
         send.baseline.lock_was_free |= facts.reader_blocked == Some(false);
         send.probe.back_off(now);
         if self.shell_rests_at_prompt(now, facts) {
             self.settle_at_prompt(now);
             return;
         }
-        let Slot::Active(send) = &self.slot else { return };
+        let Slot::Active(send) = &self.slot else {
+            return;
+        };
         // A start-up file that reads is not the shell's prompt.
         if send.startup && self.options.startup == Startup::Marks {
             return;
@@ -401,7 +461,11 @@ impl SessionState {
             Slot::Active(send) => {
                 send.written = Some(now);
                 send.probe.restart(now);
-                send.baseline = Baseline { foreground: facts.foreground, threads: facts.threads, ..Baseline::default() };
+                send.baseline = Baseline {
+                    foreground: facts.foreground,
+                    threads: facts.threads,
+                    ..Baseline::default()
+                };
                 send.marks_before = self.book.marks;
                 if to_shell {
                     // It may have come to its prompt before the signal: the one it draws because of it is what counts.
@@ -415,12 +479,16 @@ impl SessionState {
     }
 
     pub fn handle_timeout(&mut self, now: Instant) {
-        let Slot::Active(send) = &self.slot else { return };
+        let Slot::Active(send) = &self.slot else {
+            return;
+        };
         if send.deadline.is_some_and(|deadline| deadline <= now) {
             self.settle(now, Evidence::Deadline, None);
             return;
         }
-        let idle = send.idle_at(self.last_output).is_some_and(|idle| idle <= now);
+        let idle = send
+            .idle_at(self.last_output)
+            .is_some_and(|idle| idle <= now);
         let may = !send.startup || document_end(&self.screen) > Position::default();
         if idle && may {
             self.settle(now, Evidence::Silence, None);
@@ -474,28 +542,45 @@ impl SessionState {
         if self.interrupt {
             return Some(Act::Interrupt);
         }
-        let Slot::Active(send) = &self.slot else { return None };
+        let Slot::Active(send) = &self.slot else {
+            return None;
+        };
         if send.pending.is_some() {
             return Some(Act::Baseline);
         }
-        let waits = send.written.is_some() && self.shell_pid.is_some() && self.book.outbox.is_empty();
+        let waits =
+            send.written.is_some() && self.shell_pid.is_some() && self.book.outbox.is_empty();
         if !waits || !send.probe.is_due(now) {
             return None;
         }
-        Some(Act::Examine { threads: self.prompt_came() || send.cancelled })
+        Some(Act::Examine {
+            threads: self.prompt_came() || send.cancelled,
+        })
     }
 
     /// The bytes to write next.
     pub fn transmit(&self) -> Option<&[u8]> {
-        if self.interrupt { None } else { self.book.outbox.front() }
+        if self.interrupt {
+            None
+        } else {
+            self.book.outbox.front()
+        }
     }
 
     /// When `handle_timeout` or `next_act` is due.
     pub fn deadline(&self) -> Option<Instant> {
-        let Slot::Active(send) = &self.slot else { return None };
-        let waits = send.written.is_some() && self.shell_pid.is_some() && self.book.outbox.is_empty();
-        let probe = send.probe.next().filter(|_| waits && send.pending.is_none());
-        let idle = send.idle_at(self.last_output).filter(|_| !send.startup || document_end(&self.screen) > Position::default());
+        let Slot::Active(send) = &self.slot else {
+            return None;
+        };
+        let waits =
+            send.written.is_some() && self.shell_pid.is_some() && self.book.outbox.is_empty();
+        let probe = send
+            .probe
+            .next()
+            .filter(|_| waits && send.pending.is_none());
+        let idle = send
+            .idle_at(self.last_output)
+            .filter(|_| !send.startup || document_end(&self.screen) > Position::default());
         [send.deadline, idle, probe].into_iter().flatten().min()
     }
 
@@ -507,22 +592,37 @@ impl SessionState {
 
     /// A prompt has come up since the live send was written, and is up now.
     fn prompt_came(&self) -> bool {
-        let Slot::Active(send) = &self.slot else { return false };
-        matches!(self.book.shell, Shell::Prompt | Shell::Continuation) && self.book.prompts > send.prompts_before
+        let Slot::Active(send) = &self.slot else {
+            return false;
+        };
+        matches!(self.book.shell, Shell::Prompt | Shell::Continuation)
+            && self.book.prompts > send.prompts_before
     }
 
     fn shell_rests_at_prompt(&self, now: Instant, facts: &Facts) -> bool {
-        let Slot::Active(send) = &self.slot else { return false };
-        let Some(shell) = self.shell_pid.filter(|shell| readiness::shell_rests(facts, *shell)) else { return false };
-        let since = self.last_output.max(send.written.unwrap_or(self.last_output));
+        let Slot::Active(send) = &self.slot else {
+            return false;
+        };
+        if !self
+            .shell_pid
+            .is_some_and(|shell| readiness::shell_rests(facts, shell))
+        {
+            return false;
+        }
+        let since = self
+            .last_output
+            .max(send.written.unwrap_or(self.last_output));
         let rested = now.saturating_duration_since(since);
         if self.prompt_came() {
-            let fresh = self.book.marks > send.marks_before && send.written.is_some_and(|at| at <= self.last_output);
+            let fresh = self.book.marks > send.marks_before
+                && send.written.is_some_and(|at| at <= self.last_output);
             return fresh || rested >= LONG_REST;
         }
         // An interrupt that the shell ignored: its prompt is still the old one, and nothing was left to read.
-        let _ = shell;
-        send.cancelled && !self.book.output.running() && self.book.prompts > 0 && rested >= LONG_REST
+        send.cancelled
+            && !self.book.output.running()
+            && self.book.prompts > 0
+            && rested >= LONG_REST
     }
 
     fn settle_at_prompt(&mut self, now: Instant) {
@@ -530,8 +630,11 @@ impl SessionState {
         if self.book.shell == Shell::Busy {
             self.book.shell = Shell::Prompt;
         }
-        let waiting_for =
-            if self.book.shell == Shell::Continuation { WaitingFor::Continuation } else { WaitingFor::ShellPrompt };
+        let waiting_for = if self.book.shell == Shell::Continuation {
+            WaitingFor::Continuation
+        } else {
+            WaitingFor::ShellPrompt
+        };
         self.settle(now, Evidence::PromptMark, Some(waiting_for));
     }
 
@@ -576,10 +679,11 @@ impl SessionState {
     }
 
     fn publish(&mut self, send: &ActiveSend, outcome: SendOutcome) {
+        self.settled = true;
         if send.startup {
             self.motd = self.text_before_prompt();
             self.startup = Some(outcome);
-        } else {
+        } else if send.wanted {
             self.outcomes.push((send.id, outcome));
         }
     }
@@ -587,7 +691,8 @@ impl SessionState {
     fn text_before_prompt(&self) -> String {
         let mut text = String::new();
         if let Some(prompt) = self.book.first_prompt {
-            self.screen.text_between(Position::default(), prompt, &mut text);
+            self.screen
+                .text_between(Position::default(), prompt, &mut text);
         }
         if text.len() > LONGEST_MOTD {
             let from = text.ceil_char_boundary(text.len() - LONGEST_MOTD);

@@ -33,6 +33,8 @@ pub(super) struct ActiveSend {
     pub(super) run: bool,
     /// It is not a caller's, but the wait for the first prompt.
     pub(super) startup: bool,
+    /// Somebody may still ask for its outcome.
+    pub(super) wanted: bool,
     pub(super) began: Instant,
     pub(super) deadline: Option<Instant>,
     pub(super) idle_silence: Option<Duration>,

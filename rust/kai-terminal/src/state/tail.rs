@@ -10,7 +10,11 @@ pub(super) struct Tail {
 
 impl Tail {
     pub(super) fn new(limit: usize) -> Self {
-        Self { text: String::new(), limit, truncated: false }
+        Self {
+            text: String::new(),
+            limit,
+            truncated: false,
+        }
     }
 
     /// Appends through `write`, which only ever pushes to the string it is given.
@@ -20,10 +24,6 @@ impl Tail {
         if self.text.len() > self.limit.saturating_mul(2) {
             self.cut();
         }
-    }
-
-    pub(super) fn push_str(&mut self, text: &str) {
-        self.append(|own| own.push_str(text));
     }
 
     pub(super) fn push_row(&mut self, text: &str, wrapped: bool) {
@@ -44,12 +44,10 @@ impl Tail {
         if self.text.len() > self.limit {
             self.cut();
         }
-        (std::mem::take(&mut self.text), std::mem::take(&mut self.truncated))
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.text.clear();
-        self.truncated = false;
+        (
+            std::mem::take(&mut self.text),
+            std::mem::take(&mut self.truncated),
+        )
     }
 
     fn cut(&mut self) {
@@ -73,10 +71,10 @@ mod tests {
     #[test]
     fn keeps_the_newest_and_says_so() {
         let mut tail = Tail::new(4);
-        tail.push_str("abc");
+        tail.append(|text| text.push_str("abc"));
         assert_eq!(tail.take(), ("abc".into(), false));
-        tail.push_str("abcé");
-        tail.push_str("defg");
+        tail.append(|text| text.push_str("abcé"));
+        tail.append(|text| text.push_str("defg"));
         assert_eq!(tail.take(), ("defg".into(), true));
         assert_eq!(tail.take(), (String::new(), false));
     }
@@ -84,7 +82,7 @@ mod tests {
     #[test]
     fn never_cuts_a_character() {
         let mut tail = Tail::new(3);
-        tail.push_str("ééééé");
+        tail.append(|text| text.push_str("ééééé"));
         let (text, truncated) = tail.take();
         assert_eq!((text.as_str(), truncated), ("é", true));
     }

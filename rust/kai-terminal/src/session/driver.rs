@@ -1,0 +1,327 @@
+//! The driver: one task a session, the only place where the state and the system meet.
+//!
+//! Each turn takes the same named steps: hear reports, read, write, act, wake who waits; then it sleeps until the
+//! terminal, the guard, a handle or a deadline has something new.
+
+use super::handle::Shared;
+use super::watch::{Number, watch};
+use crate::state::{Act, Closing, Facts, SessionState};
+use crate::sys::{ExitStatus, Read, Report, Signal, Terminal};
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// The most that is read while the lock is held once, so that a fast writer cannot starve readers.
+const MOST_READ: usize = 64 * 1024;
+/// The most that is written while the lock is held once.
+const MOST_WRITTEN: usize = 16 * 1024;
+/// The most that is read after the top-level process has ended: what it printed is in the terminal then, and whoever
+/// else goes on printing must not delay the news.
+const MOST_TAIL: usize = 1024 * 1024;
+
+pub(super) fn spawn(shared: Arc<Shared>) -> io::Result<()> {
+    let terminal = watch(
+        shared.terminal.terminal_fd(),
+        Interest::READABLE | Interest::WRITABLE,
+    )?;
+    let reports = watch(shared.terminal.report_fd(), Interest::READABLE)?;
+    let driver = Driver {
+        terminal: Some(terminal),
+        reports,
+        buffer: vec![0; MOST_READ],
+        asked: 0,
+        over: false,
+        shared,
+    };
+    tokio::spawn(driver.run());
+    Ok(())
+}
+
+struct Driver {
+    shared: Arc<Shared>,
+    /// `None` once the terminal is hung up.
+    terminal: Option<AsyncFd<Number>>,
+    reports: AsyncFd<Number>,
+    buffer: Vec<u8>,
+    /// The attempt to close that the guard was asked for last.
+    asked: u64,
+    /// The last report has come.
+    over: bool,
+}
+
+/// What one step found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// There may be more at once.
+    More,
+    /// Nothing until the descriptor is ready again.
+    Dry,
+}
+
+impl Driver {
+    async fn run(mut self) {
+        loop {
+            self.hear_reports();
+            let read = self.read_once();
+            self.write();
+            self.act();
+            self.write();
+            self.ask_to_end();
+            self.wake();
+            if self.over {
+                return;
+            }
+            if read == Step::More {
+                // Others on this thread get their turn between two pieces.
+                tokio::task::yield_now().await;
+            } else {
+                self.sleep().await;
+            }
+        }
+    }
+
+    fn hear_reports(&mut self) {
+        loop {
+            match self.shared.terminal.next_report() {
+                Ok(Some(report)) => self.handle_report(report),
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::warn!(%error, "the guard's reports cannot be read");
+                    self.handle_report(Report::Lost);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn handle_report(&mut self, report: Report) {
+        let now = Instant::now();
+        match report {
+            Report::Started { pid } => self.shared.state().handle_started(now, pid),
+            Report::Failed { stage, error } => {
+                self.shared.fail_start(stage, &error);
+                self.shared.state().handle_exit(now, ExitStatus::Code(127));
+            }
+            Report::Exited(status) => {
+                self.read_tail();
+                self.shared.state().handle_exit(Instant::now(), status);
+            }
+            Report::HangUp => {
+                self.read_tail();
+                self.hang_up();
+            }
+            Report::Survivors(survivors) => self.shared.state().handle_survivors(now, survivors),
+            Report::Quiescent(receipt) => {
+                self.read_tail();
+                self.hang_up();
+                self.over = true;
+                self.shared.state().handle_quiescent(now, receipt);
+            }
+            Report::Lost => {
+                self.hang_up();
+                self.over = true;
+                self.shared
+                    .state()
+                    .handle_transport_failure("the guard is gone", true);
+            }
+        }
+        self.shared.settled.notify_waiters();
+        self.shared.output.notify_waiters();
+    }
+
+    fn hang_up(&mut self) {
+        // Let go of before it is closed: its number may be another descriptor's a moment later.
+        self.terminal = None;
+        self.shared.terminal.hang_up();
+    }
+
+    /// Reads what is there, at most `MOST_READ` bytes, and feeds it to the state under one lock.
+    fn read_once(&mut self) -> Step {
+        if self.terminal.is_none() {
+            return Step::Dry;
+        }
+        match self.shared.terminal.read(&mut self.buffer) {
+            Ok(Read::Bytes(count)) => {
+                let foreground = self.shared.terminal.foreground().ok().flatten();
+                self.shared.state().handle_output(
+                    Instant::now(),
+                    &self.buffer[..count],
+                    foreground,
+                );
+                self.shared.output.notify_waiters();
+                Step::More
+            }
+            Ok(Read::Nothing | Read::Unattached) => Step::Dry,
+            Err(error) => {
+                self.fail(&error);
+                Step::Dry
+            }
+        }
+    }
+
+    /// Reads what the terminal still holds, until there is nothing at once (contract B3).
+    fn read_tail(&mut self) {
+        let mut left = MOST_TAIL;
+        while left > 0 && self.read_once() == Step::More {
+            left = left.saturating_sub(4096);
+        }
+    }
+
+    fn fail(&mut self, error: &io::Error) {
+        tracing::warn!(%error, "the terminal failed");
+        let mut state = self.shared.state();
+        state.handle_transport_failure(&error.to_string(), false);
+        if state.begin_close(Instant::now()) {
+            self.shared.work.notify_one();
+        }
+        drop(state);
+        self.shared.settled.notify_waiters();
+    }
+
+    /// Writes what there is as far as the terminal has room. The write happens under the lock: a cancel falls before or
+    /// after it, never into it.
+    fn write(&mut self) {
+        loop {
+            if self.terminal.is_none() {
+                return;
+            }
+            let mut state = self.shared.state();
+            let Some(bytes) = state.transmit() else {
+                return;
+            };
+            let piece = &bytes[..bytes.len().min(MOST_WRITTEN)];
+            match self.shared.terminal.write(piece) {
+                Ok(0) => return,
+                Ok(count) => state.handle_written(Instant::now(), count),
+                Err(error) => {
+                    drop(state);
+                    self.fail(&error);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Does what the state wants looked up or signalled.
+    fn act(&mut self) {
+        loop {
+            let mut state = self.shared.state();
+            let Some(act) = state.next_act(Instant::now()) else {
+                state.handle_timeout(Instant::now());
+                return;
+            };
+            let terminal = &*self.shared.terminal;
+            match act {
+                Act::Baseline => state.handle_baseline(examine(terminal, true, false)),
+                Act::Examine { threads } => {
+                    let facts = examine(terminal, threads, true);
+                    state.handle_facts(Instant::now(), &facts);
+                    state.handle_timeout(Instant::now());
+                    return;
+                }
+                Act::Interrupt => {
+                    interrupt(&mut state, terminal);
+                }
+            }
+        }
+    }
+
+    /// Asks the guard to end the range, once for each attempt.
+    fn ask_to_end(&mut self) {
+        let Closing::Closing { attempt, .. } = *self.shared.state().closing() else {
+            return;
+        };
+        if self.asked == attempt {
+            return;
+        }
+        self.asked = attempt;
+        if let Err(error) = self.shared.terminal.terminate(self.shared.grace) {
+            // The end of the channel follows as a report of its own.
+            tracing::warn!(%error, "the guard cannot be asked to end the session");
+        }
+    }
+
+    fn wake(&mut self) {
+        if self.shared.state().take_settled() {
+            self.shared.settled.notify_waiters();
+            self.shared.output.notify_waiters();
+        }
+    }
+
+    async fn sleep(&mut self) {
+        let (deadline, wants_room) = {
+            let state = self.shared.state();
+            (state.deadline(), state.transmit().is_some())
+        };
+        let timer = async {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.shared.work.notified() => {}
+            () = timer => {}
+            () = ready(Some(&self.reports), false) => {}
+            () = ready(self.terminal.as_ref(), wants_room) => {}
+        }
+    }
+}
+
+/// Waits until the descriptor has something to read, or room to write if that is wanted. The readiness is cleared at
+/// once: the next turn tries, and whatever arrives after it makes a new event.
+async fn ready(descriptor: Option<&AsyncFd<Number>>, wants_room: bool) {
+    let Some(descriptor) = descriptor else {
+        return std::future::pending().await;
+    };
+    let interest = if wants_room {
+        Interest::READABLE | Interest::WRITABLE
+    } else {
+        Interest::READABLE
+    };
+    match descriptor.ready(interest).await {
+        Ok(mut guard) => guard.clear_ready(),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Looks up what the state asked for. The read lock is asked last, and only where nothing waits to be read: see
+/// [`Terminal::reader_blocked`].
+fn examine(terminal: &dyn Terminal, threads: bool, lock: bool) -> Facts {
+    let foreground = terminal.foreground().ok().flatten();
+    let modes = terminal.modes().ok();
+    let unread = terminal.input_unread().ok();
+    let reader_blocked = if lock && unread == Some(false) {
+        terminal.reader_blocked()
+    } else {
+        None
+    };
+    let threads = match foreground {
+        Some(group) if threads || reader_blocked == Some(true) => terminal.threads(group),
+        _ => Vec::new(),
+    };
+    Facts {
+        foreground,
+        modes,
+        unread,
+        reader_blocked,
+        threads,
+    }
+}
+
+fn interrupt(state: &mut SessionState, terminal: &dyn Terminal) {
+    let facts = examine(terminal, true, false);
+    if let Err(error) = terminal.discard_input() {
+        tracing::debug!(%error, "unread input could not be discarded");
+    }
+    let group = match terminal.signal_foreground(Signal::Interrupt) {
+        Ok(group) => Some(group),
+        Err(error) => {
+            tracing::debug!(?error, "the interrupt was not delivered");
+            None
+        }
+    };
+    state.handle_interrupted(Instant::now(), facts, group);
+}

@@ -5,8 +5,8 @@ use crate::state::{Refusal, SendFailure, SendResult, Status};
 use crate::sys::{ExitStatus, OpenError, Process, SignalError, Stage};
 use std::io;
 
-pub(super) fn refused(refusal: Refusal) -> Error {
-    match refusal {
+pub(super) fn refused(refusal: &Refusal) -> Error {
+    match *refusal {
         Refusal::Active => Error::new(
             ErrorCode::SendActive,
             "the send before this one has not settled, or its bytes are still on their way: await it, or cancel it and await it",
@@ -126,7 +126,7 @@ fn ended(status: Option<ExitStatus>) -> String {
     }
 }
 
-pub(super) fn signal_failed(error: SignalError) -> Error {
+pub(super) fn signal_failed(error: &SignalError) -> Error {
     match error {
         SignalError::NoForeground => Error::new(
             ErrorCode::SignalFailed,

@@ -217,7 +217,7 @@ impl Session {
             let (modes, foreground) = (terminal.modes().ok(), terminal.foreground().ok().flatten());
             state
                 .begin_send(Instant::now(), request, modes, foreground)
-                .map_err(failures::refused)?
+                .map_err(|refusal| failures::refused(&refusal))?
         };
         self.shared.work.notify_one();
         let inner = SendInner {
@@ -252,7 +252,7 @@ impl Session {
     pub fn signal(&self, signal: Signal) -> Result<i32, Error> {
         let state = self.shared.state();
         if state.status() != Status::Running {
-            return Err(failures::refused(crate::state::Refusal::Exited));
+            return Err(failures::refused(&crate::state::Refusal::Exited));
         }
         let shell = state.pid();
         // Asked and sent under one lock, as near together as two system calls can be.
@@ -268,7 +268,7 @@ impl Session {
         self.shared
             .terminal
             .signal_foreground(signal)
-            .map_err(failures::signal_failed)
+            .map_err(|error| failures::signal_failed(&error))
     }
 
     /// Gives the terminal and the screen this size.
@@ -278,7 +278,7 @@ impl Session {
     pub fn resize(&self, cols: u16, rows: u16) -> Result<(), Error> {
         let mut state = self.shared.state();
         if state.status() != Status::Running {
-            return Err(failures::refused(crate::state::Refusal::Exited));
+            return Err(failures::refused(&crate::state::Refusal::Exited));
         }
         self.shared
             .terminal
@@ -301,7 +301,7 @@ impl Session {
         self.shared
             .state()
             .type_bytes(bytes)
-            .map_err(failures::refused)?;
+            .map_err(|refusal| failures::refused(&refusal))?;
         self.shared.work.notify_one();
         Ok(())
     }

@@ -40,7 +40,7 @@ pub enum Closing {
 
 /// The transitions, all of them.
 #[derive(Debug)]
-pub struct Quiescence {
+pub(super) struct Quiescence {
     now: Closing,
     attempts: u64,
 }
@@ -55,17 +55,17 @@ impl Default for Quiescence {
 }
 
 impl Quiescence {
-    pub fn state(&self) -> &Closing {
+    pub(super) fn state(&self) -> &Closing {
         &self.now
     }
 
     /// Whether sends are refused because of a close that is under way or done.
-    pub fn is_closing(&self) -> bool {
+    pub(super) fn is_closing(&self) -> bool {
         matches!(self.now, Closing::Closing { .. } | Closing::Closed { .. })
     }
 
     /// Begins a close, or joins the one under way. Gives whether an attempt began that the range must be asked for.
-    pub fn begin_close(&mut self, now: Instant) -> bool {
+    pub(super) fn begin_close(&mut self, now: Instant) -> bool {
         match &mut self.now {
             Closing::Open | Closing::Failed { .. } => {
                 self.attempts += 1;
@@ -86,7 +86,7 @@ impl Quiescence {
         }
     }
 
-    pub fn handle_quiescent(&mut self, now: Instant, receipt: Receipt) {
+    pub(super) fn handle_quiescent(&mut self, now: Instant, receipt: Receipt) {
         self.now = match &self.now {
             Closing::Closing { since, .. } => Closing::Closed {
                 receipt,
@@ -98,13 +98,13 @@ impl Quiescence {
         };
     }
 
-    pub fn handle_survivors(&mut self, survivors: Vec<Process>) {
+    pub(super) fn handle_survivors(&mut self, survivors: Vec<Process>) {
         if let Closing::Closing { attempt, .. } = self.now {
             self.now = Closing::Failed { attempt, survivors };
         }
     }
 
-    pub fn handle_lost(&mut self) {
+    pub(super) fn handle_lost(&mut self) {
         if !matches!(self.now, Closing::Empty(_) | Closing::Closed { .. }) {
             self.now = Closing::Lost {
                 attempt: self.attempts,

@@ -156,7 +156,7 @@ pub enum Refusal {
     },
 }
 
-/// What the line discipline keeps of one line, its end included, is 4,096 bytes (`N_TTY_BUF_SIZE`, n_tty.c).
+/// What the line discipline keeps of one line, its end included, is 4,096 bytes (`N_TTY_BUF_SIZE` in `n_tty.c`).
 pub(super) const LONGEST_LINE: usize = 4095;
 
 /// The longest line of `text`, in bytes without its end.

@@ -26,17 +26,25 @@ pub(super) enum Prompts {
     NeedRest,
 }
 
+/// What a send is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Not a caller's: the wait for the first prompt.
+    Startup,
+    /// A shell command to its end: silence never settles it.
+    Run,
+    Send,
+}
+
 #[derive(Debug)]
 pub(super) struct ActiveSend {
     pub(super) id: SendId,
-    /// Silence never settles it.
-    pub(super) run: bool,
-    /// It is not a caller's, but the wait for the first prompt.
-    pub(super) startup: bool,
+    pub(super) purpose: Purpose,
     /// Somebody may still ask for its outcome.
     pub(super) wanted: bool,
     pub(super) began: Instant,
     pub(super) deadline: Option<Instant>,
+    /// `None`: silence never settles it.
     pub(super) idle_silence: Option<Duration>,
     /// The input, until the baseline is known.
     pub(super) pending: Option<Vec<u8>>,
@@ -82,9 +90,6 @@ impl Probe {
 impl ActiveSend {
     /// From when on silence counts, if it does.
     pub(super) fn idle_at(&self, last_output: Instant) -> Option<Instant> {
-        if self.run {
-            return None;
-        }
         Some(last_output.max(self.written?) + self.idle_silence?)
     }
 }

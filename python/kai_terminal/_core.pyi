@@ -1,0 +1,218 @@
+"""The extension module: the core in Rust, as thin verbs.
+
+It is private: `ShellBackend` and `Screen` are what the package offers of it. Verbs that wait take the port and the event
+loop and give a future of that loop with the token that cancels; everything else returns at once. Times are in seconds.
+Errors are `kai_terminal.TerminalError`; any use in a forked copy of the process that opened the terminal is `FORKED`.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias, TypedDict, final
+
+from .types import TerminalReadResult
+
+VERSION: str
+
+Exit: TypeAlias = tuple[int | None, str | None] | None
+"""How a process ended: exit code, or the name of the signal; both `None` where nobody saw it. `None`: not yet."""
+
+Page: TypeAlias = tuple[str, int, int, int, int, int, bool]
+"""The fields of `TerminalReadResult`, in order."""
+
+Closed: TypeAlias = tuple[list[tuple[int, str, str, Exit]], bool, float, bool]
+"""Processes (pid, command, user, end), whether any was killed, seconds, whether this call performed the close."""
+
+class Settled(TypedDict):
+    """The fields of `TerminalSendResult`."""
+
+    viewport: str
+    wait_reason: str
+    evidence: str
+    waiting_for: str | None
+    status: Exit
+    truncated: bool
+    exit_code: int | None
+    exit_codes: list[int] | None
+    command: str | None
+    cwd: str | None
+    output: str | None
+    duration: float
+
+def check_size(cols: int, rows: int) -> None:
+    """`ValueError` unless both are from 1 to 1,000."""
+
+def configure_guard(path: str) -> None:
+    """Say where the guard program is; the first call counts. Without one the embedded copy is used."""
+
+def guard_path() -> str:
+    """Where the guard program is that sessions are started with; `OSError` where none can be had."""
+
+def error_codes() -> list[str]:
+    """Every code that this module raises a `TerminalError` with."""
+
+def shutdown(timeout_ms: int) -> None:
+    """Stop the runtime, for the interpreter's exit; open sessions are ended by their guards. `SHUT_DOWN` afterwards."""
+
+@final
+class Ask:
+    """The token of a pending verb: dropping it lets the waiter go."""
+
+@final
+class Port:
+    """Where results come out of Rust: a queue and an eventfd(2) that one event loop watches."""
+
+    def __new__(cls) -> Port: ...
+    def fileno(self) -> int:
+        """The descriptor to watch for reading."""
+
+    @property
+    def pending(self) -> int:
+        """How many futures wait for their result."""
+
+    def drain(self) -> None:
+        """Settle the futures whose results have come; to be called on the loop's thread."""
+
+    def cancel(self, ask: Ask) -> None:
+        """Let a waiter go. What it waited for goes on."""
+
+    def abandon(self) -> None:
+        """Let every future go, for a loop that is closed."""
+
+@final
+class Session:
+    """One open terminal."""
+
+    @staticmethod
+    def open(options: Mapping[str, object]) -> Session:
+        """Start a program in a new terminal; `started` tells how that went.
+
+        `START_FAILED`, `RESOURCES`; `ValueError` for sizes outside 1 to 1,000 and other bad options.
+        """
+
+    def started(self, port: Port, event_loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Future[None], Ask]:
+        """Wait until it is ready for input: `START_FAILED`, `START_TIMEOUT`, `TRANSPORT_FAILED`."""
+
+    def close(self, port: Port, event_loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Future[Closed], Ask]:
+        """End the managed range and wait until it is proven empty: `CLOSE_FAILED`. Joins a close that is under way."""
+
+    def start_send(
+        self, text: str, *, submit: bool, run: bool, timeout: float | None, idle_silence: float | None
+    ) -> Send:
+        """Begin a send: `SEND_ACTIVE`, `SESSION_CLOSING`, `SESSION_EXITED`, `INPUT_REFUSED`, and for a run
+        `NOT_AT_PROMPT`."""
+
+    def page(self, offset: int, count: int) -> Page:
+        """A page backwards from the newest line."""
+
+    def page_from(self, line: int, count: int) -> Page:
+        """A page forwards from an absolute line."""
+
+    def signal(self, name: str) -> int:
+        """Signal the foreground process group and return its id: `SIGNAL_DENIED`, `SIGNAL_FAILED`, `SESSION_EXITED`."""
+
+    def resize(self, cols: int, rows: int) -> None:
+        """Give the terminal this size: `SESSION_EXITED`."""
+
+    def press(self, names: Sequence[str]) -> None:
+        """Type named keys; `ValueError` for a name that is no key."""
+
+    def mouse(self, col: int, row: int, button: str, action: str) -> bool:
+        """A mouse action at a cell counted from 0; `False` where the program has not asked for it."""
+
+    def screen_rows(self) -> list[str]:
+        """The visible rows, right-trimmed."""
+
+    def screen_state(self) -> tuple[Cursor, str, dict[str, int], tuple[int, int]]:
+        """Cursor, title, modes, and size in columns and rows."""
+
+    def screen_snapshot(self, form: str) -> str:
+        """The screen as `text`, `ansi`, `html` or `svg`."""
+
+    def motd(self) -> str:
+        """What was printed before the first prompt."""
+
+    def status(self) -> Exit:
+        """`None` while the top-level process runs."""
+
+    @property
+    def pid(self) -> int | None:
+        """The top-level process, once it runs."""
+
+    def counters(self) -> dict[str, int]:
+        """Oddities seen: `foreign_marks`, `refused_marks`, `dropped_replies`, `unanswered_queries`."""
+
+@final
+class Send:
+    """A send under way, or settled."""
+
+    def done(self, port: Port, event_loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Future[Settled], Ask]:
+        """Wait for its result: `TRANSPORT_FAILED`."""
+
+    def wait_output(self, port: Port, event_loop: asyncio.AbstractEventLoop) -> tuple[asyncio.Future[None], Ask]:
+        """Wait until there is something unread, or it has settled."""
+
+    def read_output(self) -> tuple[str, bool]:
+        """What it produced since the last call, and whether something was dropped."""
+
+    def cancel(self) -> bool:
+        """Drop unwritten input, discard what no program has read, interrupt the foreground; `False` once settled."""
+
+@final
+class Cursor:
+    """Where the cursor is; rows and columns count from 0."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    @property
+    def row(self) -> int: ...
+    @property
+    def col(self) -> int: ...
+    @property
+    def visible(self) -> bool: ...
+
+@final
+class Screen:
+    """A terminal emulator alone, for whoever has a terminal's bytes and no program.
+
+    The state depends on the bytes alone, however they are cut. It speaks the control functions of ECMA-48, the DEC
+    terminals up to the VT525 and xterm, as far as programs use them.
+    """
+
+    def __new__(
+        cls, cols: int = 80, rows: int = 24, scrollback_lines: int = 10_000, scrollback_bytes: int = 8388608
+    ) -> Screen:
+        """`ValueError` for sizes outside 1 to 1,000."""
+
+    def feed(self, data: bytes) -> bytes:
+        """Take output of a program; returns what a terminal would send back."""
+
+    def resize(self, cols: int, rows: int) -> None:
+        """Change the size; text of the primary screen is wrapped anew."""
+
+    def rows(self) -> list[str]:
+        """The visible rows, right-trimmed."""
+
+    @property
+    def text(self) -> str:
+        """The visible rows joined with newlines."""
+
+    @property
+    def cursor(self) -> Cursor:
+        """Where the cursor is."""
+
+    @property
+    def title(self) -> str:
+        """The title that was set."""
+
+    @property
+    def modes(self) -> dict[str, int]:
+        """The modes by name; 0 or 1 where they are switches."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows."""
+
+    def history(self, offset: int = 0, count: int = 500) -> TerminalReadResult:
+        """A page of the scrollback and the screen, `offset` lines above the newest."""
+
+    def snapshot(self, form: Literal["text", "ansi", "html", "svg"] = "text") -> str:
+        """The screen in another form; `ansi` rebuilds it when fed to another screen."""

@@ -73,4 +73,3 @@ def _forget_after_fork() -> None:
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_forget_after_fork)
-

@@ -1,7 +1,8 @@
 """The extension module: the core in Rust, as thin verbs.
 
-It is private: `ShellBackend` and `Screen` are what the package offers of it. Verbs that wait take the port and the event
-loop and give a future of that loop with the token that cancels; everything else returns at once. Times are in seconds.
+It is private: `ShellBackend` and `Screen` are what the package offers of it. Verbs that wait take the port and the
+event loop and give a future of that loop with the token that cancels; everything else returns at once. Times are in
+seconds.
 Errors are `kai_terminal.TerminalError`; any use in a forked copy of the process that opened the terminal is `FORKED`.
 """
 

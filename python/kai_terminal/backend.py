@@ -208,7 +208,7 @@ class ShellSession:
         return self._inner.pid
 
     def start_send(self, request: TerminalSendRequest) -> ShellSend:
-        """Type text; `SEND_ACTIVE`, `SESSION_CLOSING`, `SESSION_EXITED` and `INPUT_REFUSED` before a byte is written."""
+        """Type text; `SEND_ACTIVE`, `SESSION_CLOSING`, `SESSION_EXITED`, `INPUT_REFUSED` before a byte is written."""
         return self._start(request, run=False)
 
     def start_run(self, request: TerminalSendRequest) -> ShellSend:

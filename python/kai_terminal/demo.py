@@ -1,7 +1,7 @@
 """The main job, done on real programs, as a transcript that a stranger can follow.
 
-Every step says what was asked, what came back, by which evidence, and how long it took. The exit code is 0 only if every
-step gave the right value.
+Every step says what was asked, what came back, by which evidence, and how long it took. The exit code is 0 only if
+every step gave the right value.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class ShellOptions:
     startup: Literal["user", "clean"] = "user"
     history_expansion: bool = False
     login: bool = False
-    env: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def checked_key(key: str) -> str:
 
 def start_up_text(name: str) -> bytes:
     """The text of the start-up file `name`, which is part of this package."""
-    return files(__package__).joinpath(name).read_bytes()
+    return files("kai_terminal.shells").joinpath(name).read_bytes()
 
 
 def fields(*values: str) -> bytes:

@@ -94,6 +94,16 @@ async def settled_within(operation: TerminalSendOperation, seconds: float) -> Te
         return None
 
 
+async def printed(operation: TerminalSendOperation, text: str) -> None:
+    """Return once the send has printed this. Its deltas are consumed."""
+    seen = ""
+    while text not in seen:
+        await operation.wait_output()
+        delta = operation.read_output().delta
+        assert delta or await settled_within(operation, 0) is None, f"ended without printing {text!r}: {seen!r}"
+        seen += delta
+
+
 class Names:
     """Programs that sleep under names of their own, so that no other process is ever taken for one of them."""
 

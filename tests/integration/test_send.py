@@ -8,7 +8,7 @@ import pytest
 
 from kai_terminal import Exited, Running, Terminal, TerminalError, TerminalSendRequest
 from kai_terminal.shells import dialect_for
-from programs import LINE, PROMPT, PYTHON, Gate, Names, bash, how, needs, settled_within
+from programs import LINE, PROMPT, PYTHON, Gate, Names, bash, how, needs, settled_within, until
 
 RAW_READER = """
 import os, sys, termios, tty
@@ -76,7 +76,7 @@ async def test_the_end_of_the_shell_settles_at_once(terminal: Terminal, commands
 async def test_a_background_job_does_not_hold_the_shells_exit(terminal: Terminal, names: Names) -> None:
     result = await terminal.send(f"{names.sleeper('job')} 300 & exit 1")
     assert (result.wait_reason, result.session_status) == ("session_exit", Exited(1))
-    assert names.alive() == ["job"]
+    assert await until(lambda: names.alive() == ["job"])
     await terminal.close()
     assert names.alive() == []
 
@@ -136,7 +136,7 @@ async def test_background_jobs_give_the_shell_back(terminal: Terminal, names: Na
         result = await terminal.send(command)
         assert how(result) == PROMPT
         assert result.exit_code == 0
-    assert names.alive() == ["job", "nohup"]
+    assert await until(lambda: names.alive() == ["job", "nohup"])
     await terminal.close()
     assert names.alive() == []
 
@@ -272,8 +272,11 @@ async def test_half_a_line_leaves_the_old_wait_as_proof(terminal: Terminal) -> N
 
 
 @pytest.mark.rule("N10")
-async def test_lines_are_delivered_once_and_rewritten_ones_again(terminal: Terminal, gate: Gate) -> None:
-    operation = terminal.start_send(f"echo li''ne; printf '10%%'; read < {gate}; printf '\\r20%%'; read < {gate}; echo")
+async def test_lines_are_delivered_once_and_rewritten_ones_again(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    gate, last = Gate(tmp_path), Gate(tmp_path, "last")
+    operation = terminal.start_send(f"echo li''ne; printf '10%%'; read < {gate}; printf '\\r20%%'; read < {last}; echo")
     seen = ""
     while not seen.endswith("10%"):
         await operation.wait_output()
@@ -283,7 +286,7 @@ async def test_lines_are_delivered_once_and_rewritten_ones_again(terminal: Termi
     await operation.wait_output()
     assert operation.read_output().delta == "\r20%"
     assert operation.read_output().delta == ""
-    await gate.open()
+    await last.open()
     result = await operation.done
     rest = operation.read_output().delta
     assert "line" not in rest + result.viewport

@@ -32,6 +32,7 @@ pub(super) fn spawn(shared: Arc<Shared>) -> io::Result<()> {
         reports,
         buffer: vec![0; MOST_READ],
         asked: 0,
+        started: false,
         over: false,
         shared,
     };
@@ -47,6 +48,8 @@ struct Driver {
     buffer: Vec<u8>,
     /// The attempt to close that the guard was asked for last.
     asked: u64,
+    /// The guard has said which process the top-level one is, or that there is none.
+    started: bool,
     /// The last report has come.
     over: bool,
 }
@@ -98,6 +101,7 @@ impl Driver {
 
     fn handle_report(&mut self, report: Report) {
         let now = Instant::now();
+        self.started = true;
         match report {
             Report::Started { pid } => self.shared.state().handle_started(now, pid),
             Report::Failed { stage, error } => {
@@ -139,7 +143,9 @@ impl Driver {
 
     /// Reads what is there, at most `MOST_READ` bytes, and feeds it to the state under one lock.
     fn read_once(&mut self) -> Step {
-        if self.terminal.is_none() {
+        // A shell can print its first prompt before the guard comes to report it. Whose the marks in it are can only be
+        // judged once its pid is known; until then the terminal keeps them.
+        if self.terminal.is_none() || !self.started {
             return Step::Dry;
         }
         match self.shared.terminal.read(&mut self.buffer) {

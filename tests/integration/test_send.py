@@ -272,9 +272,7 @@ async def test_half_a_line_leaves_the_old_wait_as_proof(terminal: Terminal) -> N
 
 
 @pytest.mark.rule("N10")
-async def test_lines_are_delivered_once_and_rewritten_ones_again(
-    terminal: Terminal, tmp_path: Path
-) -> None:
+async def test_lines_are_delivered_once_and_rewritten_ones_again(terminal: Terminal, tmp_path: Path) -> None:
     gate, last = Gate(tmp_path), Gate(tmp_path, "last")
     operation = terminal.start_send(f"echo li''ne; printf '10%%'; read < {gate}; printf '\\r20%%'; read < {last}; echo")
     seen = ""

@@ -4,10 +4,11 @@ Start with `open_terminal` for one terminal, or with `TerminalSessionService` fo
 """
 
 import logging
-from typing import Any
 
+from ._core import Screen
 from .abort import AbortController, AbortError, AbortSignal
 from .agents import Agent, AgentRegistry, AgentScope
+from .backend import ShellBackend, TerminalCloseReceipt
 from .errors import TerminalBackendCleanupError, TerminalError, TerminalErrorCode
 from .service import TerminalSessionService
 from .terminal import Terminal, open_terminal
@@ -42,11 +43,14 @@ __all__ = [
     "AgentScope",
     "Exited",
     "Running",
+    "Screen",
+    "ShellBackend",
     "Terminal",
     "TerminalBackend",
     "TerminalBackendCleanupError",
     "TerminalBackendSession",
     "TerminalBackendSpawnSpec",
+    "TerminalCloseReceipt",
     "TerminalError",
     "TerminalErrorCode",
     "TerminalReadRequest",
@@ -69,16 +73,3 @@ __all__ = [
 
 # A library does not print; whoever wants its log configures the logger.
 logging.getLogger("kai_terminal").addHandler(logging.NullHandler())
-
-# These need the extension module, which the rest does not.
-_FROM_EXTENSION = {"ShellBackend": "backend", "Screen": "_core"}
-
-
-def __getattr__(name: str) -> Any:
-    module = _FROM_EXTENSION.get(name)
-    if module is None:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    from importlib import import_module
-
-    return getattr(import_module(f".{module}", __name__), name)

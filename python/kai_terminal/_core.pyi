@@ -1,42 +1,34 @@
 """The extension module: the core in Rust, as thin verbs.
 
-It is private: `ShellBackend` and `Screen` are what the package offers of it. Verbs that wait take the port and the event
-loop and give a future of that loop with the token that cancels; everything else returns at once. Times are in seconds.
+It is private: `ShellBackend` and `Screen` are what the package offers of it. Verbs that wait take the port and the
+event loop and give a future of that loop with the token that cancels; everything else returns at once. Times are in
+seconds.
 Errors are `kai_terminal.TerminalError`; any use in a forked copy of the process that opened the terminal is `FORKED`.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias, TypedDict, final
+from typing import Literal, final
 
+from ._shapes import Closed, Exit, Page, Settled
 from .types import TerminalReadResult
 
+__all__ = [
+    "VERSION",
+    "Ask",
+    "Cursor",
+    "Port",
+    "Screen",
+    "Send",
+    "Session",
+    "check_size",
+    "configure_guard",
+    "error_codes",
+    "guard_path",
+    "shutdown",
+]
+
 VERSION: str
-
-Exit: TypeAlias = tuple[int | None, str | None] | None
-"""How a process ended: exit code, or the name of the signal; both `None` where nobody saw it. `None`: not yet."""
-
-Page: TypeAlias = tuple[str, int, int, int, int, int, bool]
-"""The fields of `TerminalReadResult`, in order."""
-
-Closed: TypeAlias = tuple[list[tuple[int, str, str, Exit]], bool, float, bool]
-"""Processes (pid, command, user, end), whether any was killed, seconds, whether this call performed the close."""
-
-class Settled(TypedDict):
-    """The fields of `TerminalSendResult`."""
-
-    viewport: str
-    wait_reason: str
-    evidence: str
-    waiting_for: str | None
-    status: Exit
-    truncated: bool
-    exit_code: int | None
-    exit_codes: list[int] | None
-    command: str | None
-    cwd: str | None
-    output: str | None
-    duration: float
 
 def check_size(cols: int, rows: int) -> None:
     """`ValueError` unless both are from 1 to 1,000."""

@@ -25,7 +25,7 @@ _ports: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _core.Port] = weakr
 # While the interpreter is whole: later its thread would find nothing to stand on.
 atexit.register(_core.shutdown, SHUTDOWN_MS)
 
-_guard = files(__package__) / "_bin" / "kai-terminal-guard"
+_guard = files("kai_terminal") / "_bin" / "kai-terminal-guard"
 if os.access(str(_guard), os.X_OK):
     _core.configure_guard(str(_guard))
 
@@ -73,4 +73,3 @@ def _forget_after_fork() -> None:
 
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_forget_after_fork)
-

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 from . import _core
 from ._crossing import crossing
+from ._shapes import Closed, Exit, Settled
 from .environment import terminal_environment
 from .errors import TerminalBackendCleanupError, TerminalError, TerminalErrorCode
 from .shells import Launch, ShellOptions, dialect_for, find_shell
@@ -160,7 +161,7 @@ class ShellBackend:
     def _options(self, spec: TerminalBackendSpawnSpec) -> tuple[dict[str, Any], frozenset[str]]:
         env = terminal_environment(os.environ, self._env)
         key = secrets.token_hex(16)
-        launch = self._program(env) if self._argv else self._shell_launch(env, key)
+        launch = _program(self._argv, env) if self._argv else self._shell_launch(env, key)
         for name, value in launch.env.items():
             if value is None:
                 env.pop(name, None)
@@ -187,16 +188,6 @@ class ShellBackend:
         shell = ShellOptions(startup=self._startup, history_expansion=self._history_expansion, env=env)
         return dialect_for(program).launch(program, key, shell)
 
-    def _program(self, env: Mapping[str, str]) -> Launch:
-        name, *rest = self._argv or ()
-        program = shutil.which(name, path=env.get("PATH", os.defpath)) if os.sep not in name else os.path.abspath(name)
-        if program is None:
-            message = f"{name} was not found in PATH ({env.get('PATH', os.defpath)}): install it or give its path"
-            raise TerminalError(message, TerminalErrorCode.START_FAILED)
-        return Launch(
-            argv=(program, *rest), arg0=name, env={}, descriptors={}, marks=False, reports=frozenset()
-        )
-
 
 class ShellSession:
     """An open terminal of `ShellBackend`."""
@@ -217,7 +208,7 @@ class ShellSession:
         return self._inner.pid
 
     def start_send(self, request: TerminalSendRequest) -> ShellSend:
-        """Type text; `SEND_ACTIVE`, `SESSION_CLOSING`, `SESSION_EXITED` and `INPUT_REFUSED` before a byte is written."""
+        """Type text; `SEND_ACTIVE`, `SESSION_CLOSING`, `SESSION_EXITED`, `INPUT_REFUSED` before a byte is written."""
         return self._start(request, run=False)
 
     def start_run(self, request: TerminalSendRequest) -> ShellSend:
@@ -366,7 +357,18 @@ async def _roll_back(inner: _core.Session, error: BaseException) -> None:
             continue
     failure = closing.exception()
     if failure is not None:
-        raise TerminalBackendCleanupError(error, failure) from error
+        # pyright takes the arguments for those of a plain group.
+        raise TerminalBackendCleanupError(error, failure) from error  # pyright: ignore[reportArgumentType]
+
+
+def _program(argv: Sequence[str], env: Mapping[str, str]) -> Launch:
+    name = argv[0]
+    path = env.get("PATH", os.defpath)
+    program = os.path.abspath(name) if os.sep in name else shutil.which(name, path=path)
+    if program is None:
+        message = f"{name} was not found in PATH ({path}): install it or give its path"
+        raise TerminalError(message, TerminalErrorCode.START_FAILED)
+    return Launch(argv=(program, *argv[1:]), arg0=name, env={}, descriptors={}, marks=False, reports=frozenset())
 
 
 def _directory(cwd: str | None) -> str:
@@ -388,11 +390,11 @@ def _refuse_nul(argv: Sequence[str], env: Mapping[str, str | None]) -> None:
             raise ValueError(message)
 
 
-def _status(ended: tuple[int | None, str | None] | None) -> TerminalSessionStatus:
+def _status(ended: Exit) -> TerminalSessionStatus:
     return Running() if ended is None else Exited(*ended)
 
 
-def _result(settled: _core.Settled) -> TerminalSendResult:
+def _result(settled: Settled) -> TerminalSendResult:
     codes = settled["exit_codes"]
     return TerminalSendResult(
         settled["viewport"],
@@ -410,7 +412,7 @@ def _result(settled: _core.Settled) -> TerminalSendResult:
     )
 
 
-def _receipt(closed: _core.Closed) -> TerminalCloseReceipt:
+def _receipt(closed: Closed) -> TerminalCloseReceipt:
     processes, killed, duration, _ = closed
     listed = tuple(
         TerminalReceiptProcess(pid, command, user, None if ended is None else Exited(*ended))

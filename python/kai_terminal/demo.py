@@ -1,7 +1,7 @@
 """The main job, done on real programs, as a transcript that a stranger can follow.
 
-Every step says what was asked, what came back, by which evidence, and how long it took. The exit code is 0 only if every
-step gave the right value.
+Every step says what was asked, what came back, by which evidence, and how long it took. The exit code is 0 only if
+every step gave the right value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -114,7 +114,7 @@ class _Demo:
         self._check("the next command works", (await self._send("echo next")).output == "next\n")
 
     async def _secret(self) -> None:
-        secret = "correct horse battery"
+        secret = "correct horse battery"  # noqa: S105 - nobody's
         result = await self._send('read -s -p "Password: " x')
         self._check("a secret is wanted", _how(result) == ("stdin_read", "blocking_read", "secret"))
         result = await self._send(secret, shown="(the secret)")
@@ -158,7 +158,9 @@ class _Demo:
             print(f"   closed in {_ms(time.monotonic() - began)}")
             self._check("at the close's return not one is left", alive() == [])
             receipt: Any = self._service.receipt(self._owner, self._id)
-            print(f"   the receipt: {[f'{p.command} (pid {p.pid})' for p in receipt.processes]}, killed={receipt.killed}")
+            print(
+                f"   the receipt: {[f'{p.command} (pid {p.pid})' for p in receipt.processes]}, killed={receipt.killed}"
+            )
 
     async def _killed_host(self) -> None:
         with _escapees() as (commands, alive):
@@ -213,7 +215,7 @@ asyncio.run(main())
 
 
 @contextmanager
-def _escapees() -> Iterator[tuple[list[str], Callable[[], list[str]]]]:
+def _escapees() -> Generator[tuple[list[str], Callable[[], list[str]]]]:
     """Four commands that leave the shell's reach, and who of them is alive; what is left at the end is killed."""
     # Each sleeps under a name of its own, so that no other sleep on the machine is ever mistaken for it.
     with tempfile.TemporaryDirectory() as folder:
@@ -223,7 +225,7 @@ def _escapees() -> Iterator[tuple[list[str], Callable[[], list[str]]]]:
         for path in programs.values():
             Path(path).symlink_to(sleep)
         forker = Path(folder) / "fork.py"
-        forker.write_text(_DOUBLE_FORK.replace('execvp("sleep", ["sleep", ', f'execv({sleep!r}, [sys.argv[2], '))
+        forker.write_text(_DOUBLE_FORK.replace('execvp("sleep", ["sleep", ', f"execv({sleep!r}, [sys.argv[2], "))
         commands = [
             f"setsid {programs['setsid']} 600 &",
             f"nohup {programs['nohup']} 600 >/dev/null 2>&1 &",

@@ -189,7 +189,7 @@ impl Screen {
 #[pymethods]
 impl Screen {
     #[new]
-    #[pyo3(signature = (cols=80, rows=24, scrollback_lines=10_000, scrollback_bytes=8 << 20))]
+    #[pyo3(signature = (cols=80, rows=24, scrollback_lines=10_000, scrollback_bytes=8_388_608))]
     fn new(
         cols: u32,
         rows: u32,

@@ -6,7 +6,7 @@
 use super::handle::Shared;
 use super::watch::{Number, watch};
 use crate::state::{Act, Closing, Facts, SessionState};
-use crate::sys::{ExitStatus, Read, Report, Signal, Terminal};
+use crate::sys::{ExitStatus, Read, Report, Signal, Terminal, Thread};
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,7 +32,6 @@ pub(super) fn spawn(shared: Arc<Shared>) -> io::Result<()> {
         reports,
         buffer: vec![0; MOST_READ],
         asked: 0,
-        started: false,
         over: false,
         shared,
     };
@@ -48,8 +47,6 @@ struct Driver {
     buffer: Vec<u8>,
     /// The attempt to close that the guard was asked for last.
     asked: u64,
-    /// The guard has said which process the top-level one is, or that there is none.
-    started: bool,
     /// The last report has come.
     over: bool,
 }
@@ -101,7 +98,6 @@ impl Driver {
 
     fn handle_report(&mut self, report: Report) {
         let now = Instant::now();
-        self.started = true;
         match report {
             Report::Started { pid } => self.shared.state().handle_started(now, pid),
             Report::Failed { stage, error } => {
@@ -143,9 +139,8 @@ impl Driver {
 
     /// Reads what is there, at most `MOST_READ` bytes, and feeds it to the state under one lock.
     fn read_once(&mut self) -> Step {
-        // A shell can print its first prompt before the guard comes to report it. Whose the marks in it are can only be
-        // judged once its pid is known; until then the terminal keeps them.
-        if self.terminal.is_none() || !self.started {
+        // Whose marks they are cannot be told before it is known who the shell is.
+        if self.terminal.is_none() || self.shared.state().pid().is_none() {
             return Step::Dry;
         }
         match self.shared.terminal.read(&mut self.buffer) {
@@ -220,16 +215,21 @@ impl Driver {
             };
             let terminal = &*self.shared.terminal;
             match act {
-                Act::Baseline => state.handle_baseline(examine(terminal, true, false)),
+                Act::Baseline => {
+                    let facts = examine(terminal, state.pid(), true, false);
+                    state.handle_baseline(facts);
+                }
                 Act::Examine { threads } => {
-                    let facts = examine(terminal, threads, true);
+                    let facts = examine(terminal, state.pid(), threads, true);
                     state.handle_facts(Instant::now(), &facts);
-                    state.handle_timeout(Instant::now());
-                    return;
                 }
-                Act::Interrupt => {
-                    interrupt(&mut state, terminal);
+                Act::Discard => {
+                    if let Err(error) = terminal.discard_input() {
+                        tracing::debug!(%error, "unread input could not be discarded");
+                    }
+                    state.handle_discarded(Instant::now());
                 }
+                Act::Interrupt => interrupt(&mut state, terminal),
             }
         }
     }
@@ -295,7 +295,7 @@ async fn ready(descriptor: Option<&AsyncFd<Number>>, wants_room: bool) {
 
 /// Looks up what the state asked for. The read lock is asked last, and only where nothing waits to be read: see
 /// [`Terminal::reader_blocked`].
-fn examine(terminal: &dyn Terminal, threads: bool, lock: bool) -> Facts {
+fn examine(terminal: &dyn Terminal, shell: Option<i32>, threads: bool, lock: bool) -> Facts {
     let foreground = terminal.foreground().ok().flatten();
     let modes = terminal.modes().ok();
     let unread = terminal.input_unread().ok();
@@ -304,6 +304,7 @@ fn examine(terminal: &dyn Terminal, threads: bool, lock: bool) -> Facts {
     } else {
         None
     };
+    let shell_sleeps = threads && shell.is_some_and(|shell| sleeps(terminal, shell));
     let threads = match foreground {
         Some(group) if threads || reader_blocked == Some(true) => terminal.threads(group),
         _ => Vec::new(),
@@ -314,14 +315,21 @@ fn examine(terminal: &dyn Terminal, threads: bool, lock: bool) -> Facts {
         unread,
         reader_blocked,
         threads,
+        shell_sleeps,
     }
 }
 
+/// Whether the top-level process, which leads the group of its own number, waits for something.
+fn sleeps(terminal: &dyn Terminal, shell: i32) -> bool {
+    let is_leader = |thread: &Thread| thread.pid == shell && thread.tid == shell;
+    terminal
+        .threads(shell)
+        .iter()
+        .any(|thread| is_leader(thread) && thread.state == b'S')
+}
+
 fn interrupt(state: &mut SessionState, terminal: &dyn Terminal) {
-    let facts = examine(terminal, true, false);
-    if let Err(error) = terminal.discard_input() {
-        tracing::debug!(%error, "unread input could not be discarded");
-    }
+    let facts = examine(terminal, state.pid(), true, false);
     let group = match terminal.signal_foreground(Signal::Interrupt) {
         Ok(group) => Some(group),
         Err(error) => {

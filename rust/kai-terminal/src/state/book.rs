@@ -139,6 +139,18 @@ impl Book {
         }
     }
 
+    pub(super) fn holds_marks(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// The shell was seen at rest: the marks that were held are its.
+    pub(super) fn accept_held(&mut self, display: &Display) {
+        self.gate.accept_held();
+        for held in std::mem::take(&mut self.held) {
+            self.apply(display, held.mark, held.at);
+        }
+    }
+
     fn refuse_held(&mut self) {
         if !self.held.is_empty() {
             self.held.clear();

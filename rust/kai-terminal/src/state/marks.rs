@@ -3,8 +3,9 @@
 //! A mark counts when its key is this session's, its number is greater than that of every mark accepted before, and the
 //! shell owns the foreground. The last is asked of the terminal when the bytes are read, which may be a moment after the
 //! shell wrote them: where input was typed ahead, the next command may already own the foreground. So marks that arrive
-//! while another group does are *held*: the start of a command (`C`) with the very next number shows that the shell
-//! itself went on, and makes them count; anything else refuses them.
+//! while another group does are *held*: so may those that stand before a prompt command, which owns the foreground while it
+//! runs. The mark with the very next number makes them count, if the shell owns the foreground when it is read or if it
+//! starts a command; so does a look at the shell that finds it at rest. Anything else refuses them.
 
 use std::fmt;
 
@@ -178,27 +179,26 @@ pub(super) struct Gate {
     /// The numbers of the newest prompt's start and end: the prompt drawn again repeats them.
     prompt_start: u64,
     prompt_end: u64,
-    /// The number of the newest held mark.
-    held: Option<u64>,
+    /// The marks held so far, each with the number after the one before.
+    held: Vec<(Kind, u64)>,
     refused: u64,
 }
 
 impl Gate {
     /// Judges a mark that was read while the shell did, or did not, own the foreground.
     pub(super) fn judge(&mut self, mark: &Mark, shell_in_foreground: bool) -> Verdict {
-        if let Some(held) = self.held {
-            let goes_on = mark.number >= held && mark.number - held <= 1;
-            if mark.kind == Kind::CommandStart && goes_on {
-                self.held = None;
-                self.last = mark.number;
-                return Verdict::AcceptedWithHeld;
-            }
-            if !shell_in_foreground && goes_on {
-                self.held = Some(mark.number);
+        if let Some(&(kind, number)) = self.held.last() {
+            if follows(mark, kind, number) {
+                if shell_in_foreground || mark.kind == Kind::CommandStart {
+                    self.accept_held();
+                    self.accept(mark.kind, mark.number);
+                    return Verdict::AcceptedWithHeld;
+                }
+                self.held.push((mark.kind, mark.number));
                 return Verdict::Held;
             }
-            self.held = None;
-            self.refused += 1;
+            self.refused += self.held.len() as u64;
+            self.held.clear();
         }
         if self.is_redraw(mark) {
             return if shell_in_foreground {
@@ -207,7 +207,6 @@ impl Gate {
                 self.refuse()
             };
         }
-        // A dialect may give a prompt's end the number of its start.
         let ends_prompt = mark.kind == Kind::PromptEnd
             && mark.number == self.last
             && self.prompt_start == self.last;
@@ -215,13 +214,21 @@ impl Gate {
             return self.refuse();
         }
         if shell_in_foreground || mark.kind == Kind::CommandStart {
-            return self.accept(mark);
+            self.accept(mark.kind, mark.number);
+            return Verdict::Accepted;
         }
         if mark.number - self.last <= 1 {
-            self.held = Some(mark.number);
+            self.held.push((mark.kind, mark.number));
             return Verdict::Held;
         }
         self.refuse()
+    }
+
+    /// The shell was seen to rest with the foreground its own: the held marks were its.
+    pub(super) fn accept_held(&mut self) {
+        for (kind, number) in std::mem::take(&mut self.held) {
+            self.accept(kind, number);
+        }
     }
 
     /// How many marks with the right key did not count.
@@ -237,20 +244,25 @@ impl Gate {
         }
     }
 
-    fn accept(&mut self, mark: &Mark) -> Verdict {
-        self.last = mark.number;
-        match mark.kind {
-            Kind::PromptStart => self.prompt_start = mark.number,
-            Kind::PromptEnd => self.prompt_end = mark.number,
+    fn accept(&mut self, kind: Kind, number: u64) {
+        self.last = number;
+        match kind {
+            Kind::PromptStart => self.prompt_start = number,
+            Kind::PromptEnd => self.prompt_end = number,
             _ => {}
         }
-        Verdict::Accepted
     }
 
     fn refuse(&mut self) -> Verdict {
         self.refused += 1;
         Verdict::Refused
     }
+}
+
+/// Whether a mark is the very next one. A dialect may give a prompt's end the number of its start.
+fn follows(mark: &Mark, kind: Kind, number: u64) -> bool {
+    mark.number == number + 1
+        || (mark.number == number && kind == Kind::PromptStart && mark.kind == Kind::PromptEnd)
 }
 
 #[cfg(test)]
@@ -371,6 +383,31 @@ mod tests {
             gate.judge(&mark(Kind::CommandEnd, 6), true),
             Verdict::Accepted
         );
+    }
+
+    /// rule: N5, shell-5
+    #[test]
+    fn a_prompt_command_that_owns_the_foreground_costs_no_exit_code() {
+        let mut gate = Gate::default();
+        gate.judge(&mark(Kind::CommandStart, 1), true);
+        assert_eq!(gate.judge(&mark(Kind::CommandEnd, 2), false), Verdict::Held);
+        assert_eq!(
+            gate.judge(&mark(Kind::PromptStart, 3), true),
+            Verdict::AcceptedWithHeld
+        );
+    }
+
+    /// rule: N5
+    #[test]
+    fn a_forged_mark_is_dropped_when_the_shells_own_comes_with_its_number() {
+        let mut gate = Gate::default();
+        gate.judge(&mark(Kind::CommandStart, 1), true);
+        assert_eq!(gate.judge(&mark(Kind::CommandEnd, 2), false), Verdict::Held);
+        assert_eq!(
+            gate.judge(&mark(Kind::CommandEnd, 2), true),
+            Verdict::Accepted
+        );
+        assert_eq!(gate.refused(), 1);
     }
 
     #[test]

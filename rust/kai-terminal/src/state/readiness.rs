@@ -25,6 +25,8 @@ pub struct Facts {
     pub reader_blocked: Option<bool>,
     /// The threads of the foreground group; empty where they were not needed.
     pub threads: Vec<Thread>,
+    /// The top-level process waits for something; looked up together with the threads.
+    pub shell_sleeps: bool,
 }
 
 /// What was so when the input was written, and what has been seen since: whether a wait can be an old one.
@@ -69,15 +71,10 @@ pub(super) fn blocking_read(facts: &Facts, baseline: &Baseline) -> Option<Waitin
     fresh.then(|| waiting_for(modes))
 }
 
-/// The shell sits at its prompt with nothing left to read: what makes an earlier mark of a prompt count for input that
-/// was written while something else ran.
+/// The shell waits with nothing left to read: what makes an earlier mark of a prompt count for input that was written
+/// while something else ran.
 pub(super) fn shell_rests(facts: &Facts, shell: i32) -> bool {
-    facts.foreground == Some(shell)
-        && facts.unread == Some(false)
-        && facts
-            .threads
-            .iter()
-            .any(|thread| thread.pid == shell && thread.tid == shell && thread.state == b'S')
+    facts.foreground == Some(shell) && facts.unread == Some(false) && facts.shell_sleeps
 }
 
 fn has_run_since(reader: &Thread, baseline: &Baseline) -> bool {
@@ -129,6 +126,7 @@ mod tests {
             unread: Some(false),
             reader_blocked: Some(true),
             threads: vec![thread(Wait::TerminalRead, runs)],
+            shell_sleeps: true,
         }
     }
 

@@ -54,6 +54,8 @@ pub(super) struct ActiveSend {
     pub(super) marks_before: u64,
     pub(super) baseline: Baseline,
     pub(super) cancelled: bool,
+    /// The last interrupt went to the shell itself.
+    pub(super) shell_interrupted: bool,
     /// When everything was written, or the last interrupt was sent.
     pub(super) written: Option<Instant>,
     pub(super) probe: Probe,

@@ -4,9 +4,13 @@ use super::super::book::{Feed, Shell};
 use super::super::readiness::{self, Baseline, Facts};
 use super::super::send::{Evidence, SendFailure, Status};
 use super::super::slot::{Prompts, Purpose, Slot};
-use super::{SessionState, Startup};
+use super::{Interrupt, SessionState, Startup};
 use crate::sys::{ExitStatus, Process, Receipt};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long an interrupt waits for the shell to have started what it is just starting, and how often that is looked at.
+const LONGEST_HOLD: Duration = Duration::from_millis(30);
+const HOLD_STEP: Duration = Duration::from_millis(1);
 
 impl SessionState {
     pub fn handle_started(&mut self, now: Instant, pid: i32) {
@@ -41,7 +45,7 @@ impl SessionState {
         send.probe.restart(now);
         send.baseline.ran |= self.book.marks > send.marks_before;
         let decisive =
-            send.prompts == Prompts::Decisive && send.written.is_some() && !self.interrupt;
+            send.prompts == Prompts::Decisive && send.written.is_some() && self.interrupt.is_none();
         if decisive && shell_in_foreground && self.prompt_came() {
             self.settle_at_prompt(now);
         }
@@ -67,18 +71,38 @@ impl SessionState {
                 send.written = Some(now);
                 send.probe.restart(now);
             }
-            Slot::Draining if !self.interrupt => self.slot = Slot::Free,
+            Slot::Draining if self.interrupt.is_none() => self.slot = Slot::Free,
             Slot::Draining | Slot::Free => {}
         }
     }
 
     /// What the terminal says, asked for by `Act::Examine`.
     pub fn handle_facts(&mut self, now: Instant, facts: &Facts) {
+        if let Some(Interrupt::Held { longest, .. }) = self.interrupt {
+            self.handle_facts_for_interrupt(now, facts, longest);
+            return;
+        }
+        if self.book.holds_marks()
+            && self
+                .shell_pid
+                .is_some_and(|shell| readiness::shell_rests(facts, shell))
+        {
+            self.book.accept_held(&self.screen);
+        }
         let Slot::Active(send) = &mut self.slot else {
             return;
         };
         send.baseline.lock_was_free |= facts.reader_blocked == Some(false);
         send.probe.back_off(now);
+        if send.shell_interrupted
+            && facts.foreground.is_some()
+            && facts.foreground != self.shell_pid
+        {
+            // The shell was just starting the command and took the interrupt for itself; now the command is there.
+            send.shell_interrupted = false;
+            self.interrupt = Some(Interrupt::Due);
+            return;
+        }
         if self.shell_rests_at_prompt(now, facts) {
             self.settle_at_prompt(now);
             return;
@@ -95,9 +119,28 @@ impl SessionState {
         }
     }
 
+    /// What no program had read is gone. The signal follows, as soon as the shell is not just starting something.
+    pub fn handle_discarded(&mut self, now: Instant) {
+        self.interrupt = Some(Interrupt::Held {
+            look: now,
+            longest: now + LONGEST_HOLD,
+        });
+    }
+
+    fn handle_facts_for_interrupt(&mut self, now: Instant, facts: &Facts, longest: Instant) {
+        self.interrupt = Some(if facts.shell_sleeps || now >= longest {
+            Interrupt::Due
+        } else {
+            Interrupt::Held {
+                look: now + HOLD_STEP,
+                longest,
+            }
+        });
+    }
+
     /// The interrupt was sent to `group` (`None`: it could not be sent). The facts are from just before.
     pub fn handle_interrupted(&mut self, now: Instant, facts: Facts, group: Option<i32>) {
-        self.interrupt = false;
+        self.interrupt = None;
         let to_shell = group.is_some() && group == self.shell_pid;
         self.stray_prompt |= to_shell;
         match &mut self.slot {
@@ -110,6 +153,7 @@ impl SessionState {
                     ..Baseline::default()
                 };
                 send.marks_before = self.book.marks;
+                send.shell_interrupted = to_shell;
                 if to_shell {
                     // It may have come to its prompt before the signal: the one it draws because of it is what counts.
                     send.prompts = Prompts::NeedRest;

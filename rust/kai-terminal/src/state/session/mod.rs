@@ -51,8 +51,23 @@ pub enum Act {
     Baseline,
     /// Look up the facts and give them to `handle_facts`; the threads also where nobody is blocked in a read, if asked.
     Examine { threads: bool },
-    /// Look up the facts, discard unread input, interrupt the foreground, and call `handle_interrupted`.
+    /// Discard what no program has read yet, and call `handle_discarded`.
+    Discard,
+    /// Look up the facts, interrupt the foreground, and call `handle_interrupted`.
     Interrupt,
+}
+
+/// How far a cancel has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interrupt {
+    Asked,
+    /// Until the shell waits for something, but not longer than this. An interrupt that meets bash between the fork of a
+    /// command and giving it the terminal leaves it waiting for a command that nothing can interrupt any more.
+    Held {
+        look: Instant,
+        longest: Instant,
+    },
+    Due,
 }
 
 /// See the module's documentation.
@@ -68,7 +83,7 @@ pub struct SessionState {
     settled: bool,
     startup: Option<SendOutcome>,
     motd: String,
-    interrupt: bool,
+    interrupt: Option<Interrupt>,
     /// An interrupt went to the shell itself: the prompt it draws belongs to no send.
     stray_prompt: bool,
     shell_pid: Option<i32>,
@@ -95,7 +110,7 @@ impl SessionState {
             settled: false,
             startup: None,
             motd: String::new(),
-            interrupt: false,
+            interrupt: None,
             stray_prompt: false,
             shell_pid: None,
             status: Status::Running,
@@ -125,6 +140,7 @@ impl SessionState {
                 ..Baseline::default()
             },
             cancelled: false,
+            shell_interrupted: false,
             written: Some(now),
             probe: Probe::default(),
         }
@@ -159,8 +175,13 @@ impl SessionState {
         if self.quiescence.is_closing() {
             return None;
         }
-        if self.interrupt {
-            return Some(Act::Interrupt);
+        match self.interrupt {
+            Some(Interrupt::Asked) => return Some(Act::Discard),
+            Some(Interrupt::Due) => return Some(Act::Interrupt),
+            Some(Interrupt::Held { look, .. }) => {
+                return (look <= now).then_some(Act::Examine { threads: true });
+            }
+            None => {}
         }
         let Slot::Active(send) = &self.slot else {
             return None;
@@ -172,13 +193,13 @@ impl SessionState {
             return None;
         }
         Some(Act::Examine {
-            threads: self.prompt_came() || send.cancelled,
+            threads: self.prompt_came() || send.cancelled || self.book.holds_marks(),
         })
     }
 
     /// The bytes to write next.
     pub fn transmit(&self) -> Option<&[u8]> {
-        if self.interrupt {
+        if self.interrupt.is_some() {
             None
         } else {
             self.book.outbox.front()
@@ -187,13 +208,27 @@ impl SessionState {
 
     /// When `handle_timeout` or `next_act` is due.
     pub fn deadline(&self) -> Option<Instant> {
+        let interrupt = match self.interrupt {
+            Some(Interrupt::Held { look, .. }) => Some(look),
+            _ => None,
+        };
+        [interrupt, self.send_deadline()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn send_deadline(&self) -> Option<Instant> {
         let Slot::Active(send) = &self.slot else {
             return None;
         };
         if self.quiescence.is_closing() {
             return None;
         }
-        let probe = send.probe.next().filter(|_| self.may_examine(send));
+        let probe = send
+            .probe
+            .next()
+            .filter(|_| self.may_examine(send) && self.interrupt.is_none());
         let idle = send
             .idle_at(self.last_output)
             .filter(|_| self.silence_counts(send));

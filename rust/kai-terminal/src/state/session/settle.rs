@@ -68,7 +68,7 @@ impl SessionState {
     }
 
     pub(super) fn forget_input(&mut self) {
-        self.interrupt = false;
+        self.interrupt = None;
         self.book.outbox.drop_input();
         if matches!(self.slot, Slot::Draining) {
             self.slot = Slot::Free;
@@ -86,7 +86,7 @@ impl SessionState {
             return;
         }
         self.write_pending();
-        let draining = self.book.outbox.has_input() || self.interrupt;
+        let draining = self.book.outbox.has_input() || self.interrupt.is_some();
         let next = if draining { Slot::Draining } else { Slot::Free };
         let Slot::Active(send) = std::mem::replace(&mut self.slot, next) else {
             return;

@@ -4,7 +4,7 @@ use super::super::book::{Feed, Shell};
 use super::super::readiness::Baseline;
 use super::super::send::{self, Refusal, SendId, SendOutcome, SendRequest, Status};
 use super::super::slot::{ActiveSend, Probe, Prompts, Purpose, Slot};
-use super::SessionState;
+use super::{Interrupt, SessionState};
 use crate::sys::Modes;
 use std::time::Instant;
 
@@ -71,6 +71,7 @@ impl SessionState {
                 ..Baseline::default()
             },
             cancelled: false,
+            shell_interrupted: false,
             // Nothing to write counts as written.
             written: bytes.is_empty().then_some(now),
             pending: (!bytes.is_empty()).then_some(bytes),
@@ -152,7 +153,7 @@ impl SessionState {
         send.pending = None;
         send.cancelled = true;
         self.book.outbox.drop_input();
-        self.interrupt = true;
+        self.interrupt = Some(Interrupt::Asked);
         true
     }
 

@@ -103,15 +103,9 @@ fn runs(path: &Path) -> bool {
         "kai-terminal-guard {} {PROTOCOL}\n",
         env!("CARGO_PKG_VERSION")
     );
-    let child = Command::new(path)
-        .arg("--version")
-        .env_clear()
-        .process_group_of_its_own()
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    let Ok(mut child) = child else { return false };
+    let Ok(mut child) = spawn_when_free(path) else {
+        return false;
+    };
     let mut printed = String::new();
     let read = child
         .stdout
@@ -120,6 +114,29 @@ fn runs(path: &Path) -> bool {
     // Reaped by somebody else is as good.
     let _ = child.wait();
     matches!(read, Some(Ok(_))) && printed == expected
+}
+
+/// Starts it, also where another thread is just starting something: its child holds our descriptor for writing until it
+/// executes, and so long the file is busy (`ETXTBSY`). No event tells when that is over.
+fn spawn_when_free(path: &Path) -> io::Result<std::process::Child> {
+    let mut tries = 100;
+    loop {
+        let child = Command::new(path)
+            .arg("--version")
+            .env_clear()
+            .process_group_of_its_own()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        match child {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries > 0 => {
+                tries -= 1;
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 fn memory() -> io::Result<Place> {

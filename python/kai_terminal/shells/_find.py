@@ -10,8 +10,9 @@ from pathlib import Path
 from ._bash import BashDialect
 from ._launch import Dialect
 from ._plain import PlainDialect
+from ._zsh import ZshDialect
 
-_DIALECTS: Mapping[str, Dialect] = {"bash": BashDialect()}
+_DIALECTS: Mapping[str, Dialect] = {"bash": BashDialect(), "zsh": ZshDialect()}
 _FALLBACKS = ("/bin/bash", "/bin/sh")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from harness import Start
 
-_SHELLS = ["bash"]
+_SHELLS = ["bash", "zsh"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def test_a_command_is_reported(start: Start, name: str, case: Case) -> None:
 @pytest.mark.parametrize("line", ["", "# c", "fi"])
 @pytest.mark.parametrize("name", _SHELLS)
 def test_no_command_no_code(start: Start, name: str, line: str) -> None:
-    with start(name) as shell:
+    with start(name, rc="setopt interactive_comments" if name == "zsh" else "") as shell:
         shell.ready()
         assert shell.run("false").code == 1
         assert shell.run(line).code is None
@@ -72,6 +72,7 @@ def test_an_interrupt_of_half_a_line_is_no_command(start: Start, name: str) -> N
         shell.ready()
         shell.write("half a li")
         shell.shown("half a li")
+        shell.until_reading()
         assert shell.run("", end="\x03").code is None
         assert shell.run("(exit 5)").code == 5
 

@@ -100,6 +100,11 @@ class Result:
     continuation: bool = False
 
     @property
+    def text(self) -> str:
+        """All that was printed, echo and prompts included, without the marks."""
+        return _MARK.sub(b"", self.raw).decode()
+
+    @property
     def kinds(self) -> str:
         return "".join(mark.kind for mark in self.marks)
 
@@ -238,6 +243,9 @@ class Shell:
             if told:
                 code, stages = told[0].status, told[0].stages
         self._commands = max([self._commands, *(mark.commands or 0 for mark in marks)])
+        if "command_start" not in self.launch.reports and marks[-1].kind != "P":
+            # Nothing counts commands: the status is that of the last one, whenever it ran.
+            code, stages = marks[-2].status, marks[-2].stages
         cwds = [mark.cwd for mark in marks if mark.kind == "A"]
         output = None
         if outputs:

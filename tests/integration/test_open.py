@@ -299,7 +299,7 @@ async def test_a_question_for_the_cursor_is_answered(terminal: Terminal) -> None
 @pytest.mark.rule("query-2")
 async def test_a_question_for_the_attributes_is_answered_once(terminal: Terminal) -> None:
     result = await terminal.run(
-        "printf '\\033[c'; read -rsd c x; printf '%q\\n' \"$x\"; read -rst 0.1 y; echo \"<$y>\""
+        "stty -echo; printf '\\033[c'; read -rd c x; printf '%q\\n' \"$x\"; read -rt 0.1 y; echo \"<$y>\"; stty echo"
     )
     assert result.output is not None
     assert result.output.startswith("$'\\E[?")

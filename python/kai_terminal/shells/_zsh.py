@@ -25,7 +25,7 @@ class ZshDialect:
         """See `Dialect.launch`."""
         checked_key(key)
         arguments = (*(("-l",) if options.login else ()), "-i")
-        directory = files(__package__).joinpath("zsh")
+        directory = files("kai_terminal.shells").joinpath("zsh")
         # Called `sh` it reads other files; and a package inside an archive is no directory that zsh could read.
         if Path(program).name == "sh" or not isinstance(directory, Path):
             return Launch(argv=(program, *arguments))

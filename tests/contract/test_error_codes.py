@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kai_terminal import TerminalErrorCode
+from kai_terminal import TerminalErrorCode, _core
 
 ERRORS = Path(__file__).parents[2] / "docs" / "errors.md"
 
@@ -30,3 +30,10 @@ def test_the_contracts_codes_come_first() -> None:
     row = next(line for line in contract.splitlines() if line.startswith("| `TerminalErrorCode`"))
     named = re.findall(r"[A-Z]+(?:_[A-Z]+)+", row)
     assert [code.value for code in TerminalErrorCode][: len(named)] == named
+
+
+def test_what_the_core_raises_is_among_them() -> None:
+    codes = _core.error_codes()
+    assert codes
+    assert len(set(codes)) == len(codes)
+    assert set(codes) <= {code.value for code in TerminalErrorCode}

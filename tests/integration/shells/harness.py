@@ -186,12 +186,16 @@ class Shell:
     def until_exit(self, text: str) -> int:
         """Types `text`, and waits for the shell's end. The exit code, negative for a signal."""
         self.write(text + "\r")
-        deadline = time.monotonic() + DEADLINE
-        while not self.ended:
-            remaining = deadline - time.monotonic()
-            assert remaining > 0, f"the shell did not end: {bytes(self.raw)!r}"
-            if select.select([self.master], [], [], remaining)[0]:
-                self._read()
+        # The end is the process's, not the terminal's: another process may have that open for longer.
+        end = os.pidfd_open(self.pid)
+        try:
+            assert select.select([end], [], [], DEADLINE)[0], f"the shell did not end: {bytes(self.raw)!r}"
+        finally:
+            os.close(end)
+        while not self.ended and select.select([self.master], [], [], 0)[0]:
+            self._read()
+        if not self.ended:
+            self._end()
         assert self.code is not None
         return self.code
 
@@ -253,6 +257,11 @@ class Shell:
         self._seen, self._position = len(self.marks), end
         return Result(code, stages, cwds[-1] if cwds else None, output, raw, marks, marks[-1].kind == "P")
 
+    def _end(self) -> None:
+        self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        self.ended = True
+        os.close(self.master)
+
     def _read(self) -> None:
         try:
             data = os.read(self.master, 65536)
@@ -262,9 +271,7 @@ class Shell:
                 raise
             data = b""
         if not data:
-            self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-            self.ended = True
-            os.close(self.master)
+            self._end()
             return
         self.raw += data
         for match in _MARK.finditer(self.raw, self._scanned):

@@ -5,6 +5,7 @@ Nothing sleeps: whoever waits, waits for a mark or for text, with a deadline.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import pty
@@ -156,9 +157,11 @@ class Shell:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if not self.ended:
-            # The terminal's end takes the foreground with it; the shell itself is ours to end.
+            # All of the shell's session, background jobs too. Its id is not reused before the shell has been reaped.
+            for pid in _session(self.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             os.close(self.master)
-            os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
 
     def write(self, data: str) -> None:
@@ -281,6 +284,18 @@ class Shell:
                 self.foreign += 1
             else:
                 self.marks.append(mark)
+
+
+def _session(leader: int) -> list[int]:
+    """The processes whose session is `leader`'s (proc_pid_stat(5): the fourth field after the name)."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                session = (entry / "stat").read_text().rpartition(")")[2].split()[3]
+                if int(session) == leader:
+                    found.append(int(entry.name))
+    return found
 
 
 def _filled_pipe(content: bytes) -> int:

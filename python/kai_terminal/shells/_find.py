@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ._bash import BashDialect
+from ._fish import FishDialect
 from ._launch import Dialect
 from ._plain import PlainDialect
 from ._posix import PosixDialect
@@ -18,6 +19,7 @@ _KSH93 = PosixDialect("ksh93")
 _DIALECTS: Mapping[str, Dialect] = {
     "bash": BashDialect(),
     "zsh": ZshDialect(),
+    "fish": FishDialect(),
     "dash": PosixDialect("dash", frozenset({"continuation"})),
     "ash": _ASH,
     "busybox": _ASH,

@@ -50,7 +50,7 @@ fn configure_guard(path: std::path::PathBuf) {
 }
 
 #[pyfunction]
-fn check_size(cols: u32, rows: u32) -> PyResult<()> {
+fn check_size(cols: i64, rows: i64) -> PyResult<()> {
     screen::size(cols, rows).map(|_| ())
 }
 

@@ -11,11 +11,11 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The most cells in a row or column: a screen of 1,000 by 1,000 takes 20 MB.
-const LARGEST: u32 = 1000;
+const LARGEST: i64 = 1000;
 
 /// # Errors
 /// `ValueError` outside 1 to 1,000 cells.
-pub(crate) fn size(cols: u32, rows: u32) -> PyResult<(u16, u16)> {
+pub(crate) fn size(cols: i64, rows: i64) -> PyResult<(u16, u16)> {
     match (within(cols), within(rows)) {
         (Some(cols), Some(rows)) => Ok((cols, rows)),
         _ => Err(PyValueError::new_err(format!(
@@ -24,7 +24,7 @@ pub(crate) fn size(cols: u32, rows: u32) -> PyResult<(u16, u16)> {
     }
 }
 
-fn within(cells: u32) -> Option<u16> {
+fn within(cells: i64) -> Option<u16> {
     (1..=LARGEST)
         .contains(&cells)
         .then(|| u16::try_from(cells).ok())
@@ -191,8 +191,8 @@ impl Screen {
     #[new]
     #[pyo3(signature = (cols=80, rows=24, scrollback_lines=10_000, scrollback_bytes=8_388_608))]
     fn new(
-        cols: u32,
-        rows: u32,
+        cols: i64,
+        rows: i64,
         scrollback_lines: usize,
         scrollback_bytes: usize,
     ) -> PyResult<Self> {
@@ -217,7 +217,7 @@ impl Screen {
         PyBytes::new(py, &replies)
     }
 
-    fn resize(&self, py: Python<'_>, cols: u32, rows: u32) -> PyResult<()> {
+    fn resize(&self, py: Python<'_>, cols: i64, rows: i64) -> PyResult<()> {
         let (cols, rows) = size(cols, rows)?;
         py.detach(|| self.lock().resize(cols, rows, &mut ()));
         Ok(())

@@ -30,8 +30,8 @@ struct OpenOptions {
     env: HashMap<OsString, OsString>,
     cwd: Option<PathBuf>,
     descriptors: HashMap<i32, Vec<u8>>,
-    cols: u32,
-    rows: u32,
+    cols: i64,
+    rows: i64,
     key: Option<String>,
     startup: String,
     startup_timeout: Seconds,
@@ -181,7 +181,7 @@ impl Session {
         verb(py, || inner.signal(name.0))
     }
 
-    fn resize(&self, py: Python<'_>, cols: u32, rows: u32) -> PyResult<()> {
+    fn resize(&self, py: Python<'_>, cols: i64, rows: i64) -> PyResult<()> {
         let (cols, rows) = screen::size(cols, rows)?;
         let inner = self.ours(py)?;
         verb(py, || inner.resize(cols, rows))

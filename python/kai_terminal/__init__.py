@@ -5,11 +5,11 @@ Start with `open_terminal` for one terminal, or with `TerminalSessionService` fo
 
 import logging
 
-from ._core import Screen
 from .abort import AbortController, AbortError, AbortSignal
 from .agents import Agent, AgentRegistry, AgentScope
 from .backend import ShellBackend, TerminalCloseReceipt
 from .errors import TerminalBackendCleanupError, TerminalError, TerminalErrorCode
+from .screen import Screen
 from .service import TerminalSessionService
 from .terminal import Terminal, open_terminal
 from .types import (

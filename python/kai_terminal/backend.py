@@ -15,6 +15,7 @@ from ._crossing import crossing
 from ._shapes import Closed, Exit, Settled
 from .environment import terminal_environment
 from .errors import TerminalBackendCleanupError, TerminalError, TerminalErrorCode
+from .screen import ShellScreen
 from .shells import Launch, ShellOptions, dialect_for, find_shell
 from .types import (
     Exited,
@@ -36,7 +37,7 @@ from .types import (
     check_seconds,
 )
 
-__all__ = ["ShellBackend", "ShellScreen", "ShellSession", "TerminalCloseReceipt", "TerminalReceiptProcess"]
+__all__ = ["ShellBackend", "ShellSession", "TerminalCloseReceipt", "TerminalReceiptProcess"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,48 +290,6 @@ class ShellSend:
     def cancel(self) -> bool:
         """Drop what was not written, discard what was not read, interrupt the foreground; `False` once settled."""
         return self._inner.cancel()
-
-
-class ShellScreen:
-    """What a person would see: the screen at the moment of asking, taken once."""
-
-    def __init__(self, inner: _core.Session) -> None:
-        self._rows = inner.screen_rows()
-        self._cursor, self._title, self._modes, self._size = inner.screen_state()
-        self._inner = inner
-
-    @property
-    def text(self) -> str:
-        """The visible rows, right-trimmed, joined with newlines."""
-        return "\n".join(self._rows)
-
-    def rows(self) -> list[str]:
-        """The visible rows, right-trimmed."""
-        return list(self._rows)
-
-    @property
-    def cursor(self) -> _core.Cursor:
-        """Row and column, counted from 0, and whether it is visible."""
-        return self._cursor
-
-    @property
-    def title(self) -> str:
-        """The title that the program set."""
-        return self._title
-
-    @property
-    def modes(self) -> Mapping[str, int]:
-        """The terminal's modes by name, 0 or 1 where they are switches."""
-        return self._modes
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Columns and rows."""
-        return self._size
-
-    def snapshot(self, form: Literal["text", "ansi", "html", "svg"] = "text") -> str:
-        """The screen, as it is when this is called, in another form."""
-        return self._inner.screen_snapshot(form)
 
 
 async def _unless_aborted(work: Awaitable[None], spec: TerminalBackendSpawnSpec) -> None:

@@ -42,7 +42,7 @@ FORBIDDEN_IN_RUST: dict[Path, tuple[str, ...]] = {
 }
 
 # What may import the extension module and what stands on it.
-ABOVE_THE_SERVICE = {"_core", "_crossing", "_shapes", "backend", "demo", "shells", "environment", "__main__"}
+ABOVE_THE_SERVICE = {"_core", "_crossing", "_shapes", "backend", "demo", "shells", "environment", "screen", "__main__"}
 SERVICE = {
     "_checks",
     "_closing",

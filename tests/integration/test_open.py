@@ -301,7 +301,7 @@ async def test_a_question_for_the_cursor_is_answered(terminal: Terminal) -> None
 async def test_a_question_for_the_attributes_is_answered_once(terminal: Terminal) -> None:
     await terminal.run("stty -echo")
     result = await terminal.run(
-        "printf '\\033[c'; read -rsd c x; printf '%q\\n' \"$x\"; read -rst 0.1 y; echo \"<$y>\""
+        "stty -echo; printf '\\033[c'; read -rd c x; printf '%q\\n' \"$x\"; read -rt 0.1 y; echo \"<$y>\"; stty echo"
     )
     assert result.output is not None
     assert result.output.startswith("$'\\E[?")

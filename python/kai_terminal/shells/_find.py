@@ -8,10 +8,25 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ._bash import BashDialect
+from ._fish import FishDialect
 from ._launch import Dialect
 from ._plain import PlainDialect
+from ._posix import PosixDialect
+from ._zsh import ZshDialect
 
-_DIALECTS: Mapping[str, Dialect] = {"bash": BashDialect()}
+_ASH = PosixDialect("ash", frozenset({"continuation"}))
+_KSH93 = PosixDialect("ksh93")
+_DIALECTS: Mapping[str, Dialect] = {
+    "bash": BashDialect(),
+    "zsh": ZshDialect(),
+    "fish": FishDialect(),
+    "dash": PosixDialect("dash", frozenset({"continuation"})),
+    "ash": _ASH,
+    "busybox": _ASH,
+    "mksh": PosixDialect("mksh"),
+    "ksh93": _KSH93,
+    "ksh": _KSH93,
+}
 _FALLBACKS = ("/bin/bash", "/bin/sh")
 
 

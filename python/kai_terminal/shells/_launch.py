@@ -19,8 +19,8 @@ class ShellOptions:
     """How the caller wants the shell.
 
     `startup="clean"` leaves out the user's own start-up files (a file that the shell reads for every user, where it
-    cannot be told not to, is read). `env` is the environment the caller adds to the terminal's; a dialect that has to
-    occupy a variable finds the caller's value there and gives it back.
+    cannot be told not to, is read). `env` is the environment that the shell would have without us, or as much of it as
+    is known: a dialect that has to occupy a variable (`ENV`, `ZDOTDIR`) looks the value up there and gives it back.
     """
 
     startup: Literal["user", "clean"] = "user"

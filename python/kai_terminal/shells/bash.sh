@@ -54,8 +54,8 @@ declare -a __kai_p=($'\e]133;P;k='"${__kai_key[0]};n=") __kai_x=($'\e]133;C;k='"
 [[ $__kai_array ]] && __kai_stages= || __kai_stages=';p=${PIPESTATUS[@]-}'
 
 # The prompt strings. Every expansion has a default or a guard: `set -u` would otherwise make an error of it, and an
-# error inside PS0 swallows the user's command. The working directory becomes
-# empty (not known) where it holds a control character, which would end the mark.
+# error inside PS0 swallows the user's command. The working directory becomes empty (not known) where it holds a control
+# character, which would end the mark.
 __kai_ps1_a='\[${__kai_key:+$__kai_a$((__kai_n+=1));s=$?'$__kai_stages';c=$__kai_c${PWD+;d=${PWD//*[[:cntrl:]]*}}$__kai_z}\]'
 __kai_ps1_b='\[${__kai_key:+$__kai_b$((__kai_n+=1))$__kai_z}\]'
 __kai_ps2='\[${__kai_key:+$__kai_p$((__kai_n+=1))$__kai_z}\]'

@@ -170,6 +170,7 @@ impl Sink for Replies {
     }
 }
 
+/// A terminal emulator alone, for whoever has a terminal's bytes and no program.
 #[pyclass(frozen, module = "kai_terminal._core")]
 pub(crate) struct Screen {
     inner: Mutex<emulator::Screen>,

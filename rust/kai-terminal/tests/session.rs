@@ -73,7 +73,7 @@ fn on_runtime(test: impl Future<Output = ()>) {
     runtime.block_on(async {
         tokio::time::timeout(Duration::from_secs(50), test)
             .await
-            .expect("the test took too long")
+            .expect("the test took too long");
     });
 }
 

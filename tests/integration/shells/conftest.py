@@ -32,6 +32,8 @@ def start(home: Path) -> Start:
             file = home / names.get(shell, ".shrc")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(rc)
+        if rc and shell not in names:
+            options["env"] = {"ENV": str(home / ".shrc")}
         env = options.pop("environment", {})
         assert isinstance(env, dict)
         return Shell(program, home, ShellOptions(**options), env)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ Nothing sleeps: whoever waits, waits for a mark or for text, with a deadline.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import pty
@@ -100,6 +101,11 @@ class Result:
     continuation: bool = False
 
     @property
+    def text(self) -> str:
+        """All that was printed, echo and prompts included, without the marks."""
+        return _MARK.sub(b"", self.raw).decode()
+
+    @property
     def kinds(self) -> str:
         return "".join(mark.kind for mark in self.marks)
 
@@ -151,9 +157,11 @@ class Shell:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if not self.ended:
-            # The terminal's end takes the foreground with it; the shell itself is ours to end.
+            # All of the shell's session, background jobs too. Its id is not reused before the shell has been reaped.
+            for pid in _session(self.pid):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             os.close(self.master)
-            os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
 
     def write(self, data: str) -> None:
@@ -181,12 +189,16 @@ class Shell:
     def until_exit(self, text: str) -> int:
         """Types `text`, and waits for the shell's end. The exit code, negative for a signal."""
         self.write(text + "\r")
-        deadline = time.monotonic() + DEADLINE
-        while not self.ended:
-            remaining = deadline - time.monotonic()
-            assert remaining > 0, f"the shell did not end: {bytes(self.raw)!r}"
-            if select.select([self.master], [], [], remaining)[0]:
-                self._read()
+        # The end is the process's, not the terminal's: another process may have that open for longer.
+        end = os.pidfd_open(self.pid)
+        try:
+            assert select.select([end], [], [], DEADLINE)[0], f"the shell did not end: {bytes(self.raw)!r}"
+        finally:
+            os.close(end)
+        while not self.ended and select.select([self.master], [], [], 0)[0]:
+            self._read()
+        if not self.ended:
+            self._end()
         assert self.code is not None
         return self.code
 
@@ -199,6 +211,17 @@ class Shell:
     def shown(self, text: str) -> None:
         """Waits until `text` has been printed after what has been taken so far."""
         self.wait(lambda: text.encode() in self.raw[self._position :], repr(text))
+
+    def until_reading(self) -> None:
+        """Waits until the shell is blocked in the kernel, as it is when it wants input.
+
+        A bash that gets SIGINT while it draws forgets to draw the next prompt; without our marks too, only less often.
+        """
+        calls = {"x86_64": {"0", "7", "23", "270", "271"}, "aarch64": {"63", "72", "73"}}[os.uname().machine]
+        deadline = time.monotonic() + DEADLINE
+        while Path(f"/proc/{self.pid}/syscall").read_text().split()[0] not in calls:
+            assert time.monotonic() < deadline, "the shell does not come to rest"
+            os.sched_yield()
 
     def _until_prompt(self, prompts: int) -> Result:
         def done() -> bool:
@@ -227,12 +250,20 @@ class Shell:
             if told:
                 code, stages = told[0].status, told[0].stages
         self._commands = max([self._commands, *(mark.commands or 0 for mark in marks)])
+        if "command_start" not in self.launch.reports and marks[-1].kind != "P":
+            # Nothing counts commands: the status is that of the last one, whenever it ran.
+            code, stages = marks[-2].status, marks[-2].stages
         cwds = [mark.cwd for mark in marks if mark.kind == "A"]
         output = None
         if outputs:
             output = b"".join(outputs).decode().removesuffix("\x1b[?2004h").replace("\r\n", "\n")
         self._seen, self._position = len(self.marks), end
         return Result(code, stages, cwds[-1] if cwds else None, output, raw, marks, marks[-1].kind == "P")
+
+    def _end(self) -> None:
+        self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        self.ended = True
+        os.close(self.master)
 
     def _read(self) -> None:
         try:
@@ -243,9 +274,7 @@ class Shell:
                 raise
             data = b""
         if not data:
-            self.code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-            self.ended = True
-            os.close(self.master)
+            self._end()
             return
         self.raw += data
         for match in _MARK.finditer(self.raw, self._scanned):
@@ -255,6 +284,18 @@ class Shell:
                 self.foreign += 1
             else:
                 self.marks.append(mark)
+
+
+def _session(leader: int) -> list[int]:
+    """The processes whose session is `leader`'s (proc_pid_stat(5): the fourth field after the name)."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                session = (entry / "stat").read_text().rpartition(")")[2].split()[3]
+                if int(session) == leader:
+                    found.append(int(entry.name))
+    return found
 
 
 def _filled_pipe(content: bytes) -> int:

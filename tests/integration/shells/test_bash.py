@@ -132,13 +132,40 @@ def test_without_ifs(start: Start) -> None:
 
 @pytest.mark.rule("shell-6")
 @pytest.mark.parametrize(
-    "rc", ["set -u", "set -a", "set -f", "set -C", "set -x", "shopt -s nocasematch", "set -o posix"]
+    "rc",
+    [
+        "set -u",
+        "set -a",
+        "set -f",
+        "set -C",
+        "set -x",
+        "shopt -s nocasematch",
+        "set -o posix",
+        "trap : DEBUG; set -T",
+    ],
 )
 def test_options_in_the_start_up_file(start: Start, rc: str) -> None:
     with start("bash", rc=rc + "\n") as shell:
         shell.ready()
         result = shell.run("(exit 7)")
         assert (result.code, result.kinds) == (7, "CDAB")
+
+
+@pytest.mark.rule("end-2")
+def test_errexit_is_not_set_off_by_the_hooks(start: Start) -> None:
+    with start("bash", rc="set -eE; trap 'echo E' ERR") as shell:
+        shell.ready()
+        for line in (
+            "true",
+            "",
+            "PS1='> '",
+            "unset PROMPT_COMMAND",
+            "true",
+            "shopt -u promptvars",
+            "shopt -s promptvars",
+        ):
+            assert b"E\r\n" not in shell.run(line).raw
+        assert shell.until_exit("false") == 1
 
 
 @pytest.mark.rule("shell-10")

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from harness import Start
 
-_SHELLS = ["bash"]
+_HOOKED = ["bash", "zsh"]
+_PROMPT_ONLY = ["dash", "busybox", "mksh", "ksh93"]
+_SHELLS = _HOOKED + _PROMPT_ONLY
+_WITH_SECONDARY_PROMPT = [*_HOOKED, "dash", "busybox"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,8 @@ def test_a_command_is_reported(start: Start, name: str, case: Case) -> None:
     with start(name) as shell:
         shell.ready()
         result = shell.run(case.line)
-        assert result.code == case.code
+        # ksh93 has a form of its own for signals.
+        assert result.code == (256 + 9 if name == "ksh93" and "kill -9" in case.line else case.code)
         if "command_start" in shell.launch.reports and case.output is not None:
             assert result.output == case.output
         if "exit_codes" in shell.launch.reports and case.stages is not None:
@@ -56,9 +60,9 @@ def test_a_command_is_reported(start: Start, name: str, case: Case) -> None:
 
 @pytest.mark.rule("shell-13")
 @pytest.mark.parametrize("line", ["", "# c", "fi"])
-@pytest.mark.parametrize("name", _SHELLS)
+@pytest.mark.parametrize("name", _HOOKED)
 def test_no_command_no_code(start: Start, name: str, line: str) -> None:
-    with start(name) as shell:
+    with start(name, rc="setopt interactive_comments" if name == "zsh" else "") as shell:
         shell.ready()
         assert shell.run("false").code == 1
         assert shell.run(line).code is None
@@ -72,7 +76,9 @@ def test_an_interrupt_of_half_a_line_is_no_command(start: Start, name: str) -> N
         shell.ready()
         shell.write("half a li")
         shell.shown("half a li")
-        assert shell.run("", end="\x03").code is None
+        shell.until_reading()
+        code = shell.run("", end="\x03").code
+        assert code is None or name in _PROMPT_ONLY
         assert shell.run("(exit 5)").code == 5
 
 
@@ -80,7 +86,7 @@ def test_an_interrupt_of_half_a_line_is_no_command(start: Start, name: str) -> N
 @pytest.mark.parametrize(
     "lines", [("cat <<EOF", "abc", "EOF"), ("echo \"a 'b", 'c"'), ("for i in 1; do", "echo", "done")]
 )
-@pytest.mark.parametrize("name", _SHELLS)
+@pytest.mark.parametrize("name", _WITH_SECONDARY_PROMPT)
 def test_a_secondary_prompt_is_told(start: Start, name: str, lines: tuple[str, ...]) -> None:
     with start(name) as shell:
         shell.ready()
@@ -145,7 +151,9 @@ def test_the_working_directory_is_told(start: Start, home: Path, name: str, dire
     (home / directory).mkdir()
     with start(name) as shell:
         assert shell.ready().cwd == str(home)
-        assert shell.run(f"cd '{directory}'").cwd == str(home / directory)
+        result = shell.run(f"cd '{directory}'")
+        # ash would take the backslash for the beginning of an escape: not known, then.
+        assert result.cwd == (None if name == "busybox" and "\\" in directory else str(home / directory))
 
 
 @pytest.mark.rule("N5")
@@ -170,9 +178,7 @@ def test_the_key_is_not_to_be_found(start: Start, name: str) -> None:
         looks = ["env", "tr '\\0' '\\n' </proc/$$/environ", "tr '\\0' ' ' </proc/$$/cmdline", "ls -l /proc/$$/fd"]
         looks += ["typeset -f", 'echo "$PS1$PS2"', "trap", "alias", "export -p"]
         for look in looks:
-            output = shell.run(look).output
-            assert output is not None
-            assert shell.key not in output, look
+            assert shell.key not in shell.run(look).text, look
 
 
 @pytest.mark.rule("ready-9", "shell-22")
@@ -187,8 +193,9 @@ def test_marks_of_others_are_told_apart(start: Start, name: str) -> None:
 
 @pytest.mark.rule("ready-10")
 @pytest.mark.parametrize("prompt", ["> ", "", "one\ntwo $ ", "\\[\\e[1;32m\\]\\w\\[\\e[0m\\]\\n$ "])
-@pytest.mark.parametrize("when", ["start-up", "later"])
-@pytest.mark.parametrize("name", _SHELLS)
+@pytest.mark.parametrize(
+    ("name", "when"), [*((name, "start-up") for name in _SHELLS), *((name, "later") for name in _HOOKED)]
+)
 def test_any_prompt_is_recognised(start: Start, name: str, when: str, prompt: str) -> None:
     assignment = f"PS1='{prompt}'"
     with start(name, rc=assignment if when == "start-up" else "") as shell:

@@ -24,8 +24,10 @@ pub struct Counters {
 pub(super) enum Shell {
     /// No mark yet, or a program that emits none.
     Unknown,
-    /// The prompt is up, and nothing was submitted to it.
+    /// The prompt is up, and nothing was typed at it.
     Prompt,
+    /// Keys, or text without Enter, were typed at the prompt. The next prompt, drawn again or new, says that it is up.
+    Typed,
     /// The secondary prompt is up: the command is not complete.
     Continuation,
     /// Something was submitted, a command runs, or a prompt is being drawn.
@@ -135,7 +137,15 @@ impl Book {
                 }
                 self.held.push(Held { mark, at });
             }
-            Verdict::Redrawn | Verdict::Refused => self.refuse_held(),
+            Verdict::Redrawn => {
+                self.refuse_held();
+                if mark.kind == Kind::PromptEnd && self.shell == Shell::Typed {
+                    self.shell = Shell::Prompt;
+                    self.prompts += 1;
+                    self.marks += 1;
+                }
+            }
+            Verdict::Refused => self.refuse_held(),
         }
     }
 

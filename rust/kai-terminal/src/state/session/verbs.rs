@@ -104,6 +104,8 @@ impl SessionState {
                     self.book.submitted = Some(request.text.clone());
                 }
                 self.book.shell = Shell::Busy;
+            } else {
+                self.book.shell = Shell::Typed;
             }
             if !canonical {
                 // The shell edits its line itself: it is not in a read now, so a read that is seen later is a new one.
@@ -125,9 +127,8 @@ impl SessionState {
         self.check_can_type()?;
         self.book.outbox.push_input(bytes);
         self.book.output.typed();
-        if bytes.iter().any(u8::is_ascii_control) && self.book.shell != Shell::Unknown {
-            // It may run what stands in the line; the shell's next mark tells.
-            self.book.shell = Shell::Busy;
+        if matches!(self.book.shell, Shell::Prompt | Shell::Continuation) {
+            self.book.shell = Shell::Typed;
         }
         Ok(())
     }

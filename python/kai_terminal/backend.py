@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from . import _core
-from ._checks import check_size
 from ._crossing import crossing
 from ._shapes import Closed, Exit, Settled
 from .environment import terminal_environment
@@ -124,7 +123,6 @@ class ShellBackend:
             if number < least:
                 message = f"{name} must be at least {least}, not {number}"
                 raise ValueError(message)
-        check_size(cols, rows)
         _core.check_size(cols, rows)
         self._shell = None if shell is None else os.fspath(shell)
         self._argv = None if argv is None else tuple(os.fspath(part) for part in argv)

@@ -133,20 +133,25 @@ async def test_a_forked_copy_of_the_host_is_refused_and_harms_nothing(terminal: 
     import kai_terminal
     from kai_terminal import TerminalError
 
-    def use(terminal, operation):
+    async def use(terminal, operation):
         codes = []
         for verb in (
-            lambda: terminal.start_send("echo stolen"),
+            lambda: idle.start_send("echo stolen"),
             lambda: terminal.read(),
             lambda: terminal.screen(),
             lambda: terminal.resize(100, 30),
             lambda: terminal.status(),
             lambda: operation.read_output(),
             lambda: operation.cancel(),
-            lambda: kai_terminal.ShellBackend and asyncio.run(opening()),
+            lambda: operation.wait_output(),
+            lambda: terminal.press("Enter"),
+            lambda: terminal.close(),
+            opening,
         ):
             try:
-                verb()
+                outcome = verb()
+                if asyncio.iscoroutine(outcome):
+                    await outcome
                 codes.append("accepted")
             except TerminalError as error:
                 codes.append(str(error.code))
@@ -157,19 +162,23 @@ async def test_a_forked_copy_of_the_host_is_refused_and_harms_nothing(terminal: 
             pass
 
     def child(terminal, operation):
-        os.write(write, ",".join(use(terminal, operation)).encode())
+        os.write(write, ",".join(asyncio.run(use(terminal, operation))).encode())
         del terminal, operation
         gc.collect()
         sys.exit(0)
 
     async def answers(operation):
         result = await operation.done
-        print(result.output.strip(), (await terminal.run("stty size")).output.strip())
+        print(result.output.strip(), (await idle.run("stty size")).output.strip())
         await block.__aexit__(None, None, None)
+        await other_block.__aexit__(None, None, None)
 
     loop = asyncio.new_event_loop()
     block = kai_terminal.open_terminal(shell="bash", startup="clean")
     terminal = loop.run_until_complete(block.__aenter__())
+
+    other_block = kai_terminal.open_terminal(shell="bash", startup="clean")
+    idle = loop.run_until_complete(other_block.__aenter__())
 
     async def begin():
         return terminal.start_send("sleep 0.5; echo mine")
@@ -179,14 +188,15 @@ async def test_a_forked_copy_of_the_host_is_refused_and_harms_nothing(terminal: 
     pid = os.fork()
     if pid == 0:
         child(terminal, operation)
+    os.close(write)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), os.read(read, 4096).decode())
     loop.run_until_complete(answers(operation))
     loop.close()
     """
-    run = await interpreter(program)
+    run = await interpreter(program, warnings=False)
     lines = run.stdout.splitlines()
     assert (run.returncode, run.stderr) == (0, "")
-    assert lines == [f"0 {','.join(['FORKED'] * 8)}", "mine 24 80"]
+    assert lines == [f"0 {','.join(['FORKED'] * 11)}", "mine 24 80"]
 
 
 @pytest.mark.rule("host-2")
@@ -276,14 +286,11 @@ async def test_nothing_survives_the_hosts_death(names: Names, death: signal.Sign
             await host.wait()
 
 
-async def interpreter(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a program of its own in a fresh interpreter in which every warning is shown."""
+async def interpreter(program: str, *arguments: str, warnings: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run a program of its own in a fresh interpreter, in which every warning is shown unless it does without."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-X",
-        "dev",
-        "-W",
-        "ignore::DeprecationWarning",
+        *(("-X", "dev") if warnings else ()),
         "-c",
         textwrap.dedent(program),
         *arguments,

@@ -32,7 +32,6 @@ async def warm() -> None:
     """Once before counting: the runtime, its threads and the loop's port come with the first terminal and stay."""
     async with bash():
         pass
-    return
 
 
 @pytest.mark.rule("proc-8", "B1", "B2")

@@ -220,8 +220,10 @@ impl Driver {
                     state.handle_baseline(facts);
                 }
                 Act::Examine { threads } => {
+                    let taken = Instant::now();
                     let facts = examine(terminal, state.pid(), threads, true);
-                    state.handle_facts(Instant::now(), &facts);
+                    drop(state);
+                    self.judge(&facts, taken);
                 }
                 Act::Discard => {
                     if let Err(error) = terminal.discard_input() {
@@ -232,6 +234,18 @@ impl Driver {
                 Act::Interrupt => interrupt(&mut state, terminal),
             }
         }
+    }
+
+    /// What was printed before the facts were looked up is heard before them: a shell that has run the command and waits
+    /// for the next one looks just like one that waits, but for what it printed.
+    fn judge(&mut self, facts: &Facts, taken: Instant) {
+        let mut left = MOST_READ;
+        while left > 0 && self.read_once() == Step::More {
+            left = left.saturating_sub(MOST_READ / 16);
+        }
+        self.shared
+            .state()
+            .handle_facts(Instant::now(), facts, taken);
     }
 
     /// Asks the guard to end the range, once for each attempt.

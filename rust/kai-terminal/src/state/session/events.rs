@@ -77,12 +77,16 @@ impl SessionState {
     }
 
     /// What the terminal says, asked for by `Act::Examine`.
-    pub fn handle_facts(&mut self, now: Instant, facts: &Facts) {
+    ///
+    /// They are from the moment `taken`. What came from the terminal later may have been printed before it, so facts that
+    /// are older than the newest output prove nothing.
+    pub fn handle_facts(&mut self, now: Instant, facts: &Facts, taken: Instant) {
         if let Some(Interrupt::Held { longest, .. }) = self.interrupt {
             self.handle_facts_for_interrupt(now, facts, longest);
             return;
         }
-        if self.book.holds_marks()
+        if self.last_output < taken
+            && self.book.holds_marks()
             && self
                 .shell_pid
                 .is_some_and(|shell| readiness::shell_rests(facts, shell))
@@ -93,6 +97,10 @@ impl SessionState {
             return;
         };
         send.baseline.lock_was_free |= facts.reader_blocked == Some(false);
+        if self.last_output >= taken {
+            send.probe.restart(now);
+            return;
+        }
         send.probe.back_off(now);
         if send.shell_interrupted
             && facts.foreground.is_some()

@@ -41,6 +41,5 @@ async def test_a_stopped_job_can_be_continued(terminal: Terminal) -> None:
     await terminal.press("Ctrl-D")
     ended = await terminal.send("", submit=False)
     assert (how(ended), ended.exit_code) == (PROMPT, 0)
-    await terminal.run("sleep 300 &")
-    await terminal.run("kill %1")
-    assert (await terminal.run("wait %1")).exit_code == 143
+    # In one line: at a prompt bash tells of an ended job and forgets it.
+    assert (await terminal.run("sleep 300 & kill %1; wait %1")).exit_code == 143

@@ -276,7 +276,6 @@ async def test_clearing_clears_as_on_a_terminal(terminal: Terminal) -> None:
     assert "after" in terminal.screen().rows()
 
 
-@pytest.mark.xfail(strict=True, reason="a prompt drawn again after a control key is not taken for the prompt")
 @pytest.mark.rule("out-14")
 async def test_the_clear_key_keeps_the_prompt(terminal: Terminal) -> None:
     await terminal.run("echo before")

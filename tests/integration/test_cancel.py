@@ -145,6 +145,20 @@ async def cancel_at_many_moments(terminal: Terminal) -> None:
         assert result.output == "next\n"
 
 
+# A race: now and then all of them arrive, so that it cannot be strict.
+@pytest.mark.xfail(
+    strict=False, reason="an interrupt is lost on a bash that is about to start the next of two programs"
+)
+@pytest.mark.rule("N6")
+async def test_cancel_between_two_programs_of_a_list_is_not_lost() -> None:
+    async with bash(idle_silence=0.3) as terminal:
+        for _ in range(25):
+            operation = terminal.start_send("echo star''ted; sleep 60")
+            await printed(operation, "started")
+            assert operation.cancel()
+            assert how(await operation.done) == PROMPT
+
+
 @pytest.mark.rule("N8", "S13")
 async def test_the_slot_is_kept_until_the_cancelled_send_has_settled(terminal: Terminal, gate: Gate) -> None:
     operation = terminal.start_send(f"trap '' INT; echo star''ted; read < {gate}; trap - INT")

@@ -146,9 +146,6 @@ async def cancel_at_many_moments(terminal: Terminal) -> None:
 
 
 # A race: now and then all of them arrive, so that it cannot be strict.
-@pytest.mark.xfail(
-    strict=False, reason="an interrupt is lost on a bash that is about to start the next of two programs"
-)
 @pytest.mark.rule("N6")
 async def test_cancel_between_two_programs_of_a_list_is_not_lost() -> None:
     async with bash(idle_silence=0.3) as terminal:

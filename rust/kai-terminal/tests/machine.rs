@@ -145,6 +145,7 @@ fn reading(modes: Modes) -> Facts {
             state: b'S',
             runs: Some(5),
             wait: Wait::TerminalRead,
+            only_forked: false,
         }],
         shell_sleeps: true,
     }

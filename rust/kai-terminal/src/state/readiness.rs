@@ -116,6 +116,7 @@ mod tests {
             state: b'S',
             runs: Some(runs),
             wait,
+            only_forked: false,
         }
     }
 

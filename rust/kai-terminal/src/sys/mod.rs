@@ -90,6 +90,8 @@ pub struct Thread {
     /// How often the scheduler has run it (`/proc/PID/task/TID/schedstat`); `None` where that cannot be read.
     pub runs: Option<u64>,
     pub wait: Wait,
+    /// Its process was forked and has not executed a program since: it still handles signals as its parent does.
+    pub only_forked: bool,
 }
 
 /// A signal that a caller may send to the foreground process group.

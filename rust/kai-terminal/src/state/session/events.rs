@@ -5,7 +5,7 @@ use super::super::readiness::{self, Baseline, Facts};
 use super::super::send::{Evidence, SendFailure, Status};
 use super::super::slot::{Prompts, Purpose, Slot};
 use super::{Interrupt, SessionState, Startup};
-use crate::sys::{ExitStatus, Process, Receipt};
+use crate::sys::{ExitStatus, Process, Receipt, Thread};
 use std::time::{Duration, Instant};
 
 /// How long an interrupt waits for the shell to have started what it is just starting, and how often that is looked at.
@@ -136,7 +136,9 @@ impl SessionState {
     }
 
     fn handle_facts_for_interrupt(&mut self, now: Instant, facts: &Facts, longest: Instant) {
-        self.interrupt = Some(if facts.shell_sleeps || now >= longest {
+        let starting = |thread: &Thread| thread.only_forked && Some(thread.pid) != self.shell_pid;
+        let settled = facts.shell_sleeps && !facts.threads.iter().any(starting);
+        self.interrupt = Some(if settled || now >= longest {
             Interrupt::Due
         } else {
             Interrupt::Held {

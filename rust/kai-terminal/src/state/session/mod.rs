@@ -61,8 +61,9 @@ pub enum Act {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Interrupt {
     Asked,
-    /// Until the shell waits for something, but not longer than this. An interrupt that meets bash between the fork of a
-    /// command and giving it the terminal leaves it waiting for a command that nothing can interrupt any more.
+    /// Until the shell waits for something and what it forked has executed its program, but not longer than this. An
+    /// interrupt that meets bash between the fork of a command and giving it the terminal leaves it waiting for a command
+    /// that nothing can interrupt any more; one that meets the fork before its exec is lost to the shell's own handler.
     Held {
         look: Instant,
         longest: Instant,

@@ -12,8 +12,13 @@ pub(super) struct Stat {
     pub(super) parent: i32,
     pub(super) group: i32,
     pub(super) terminal: u64,
+    /// It was forked and has not executed a program since.
+    pub(super) only_forked: bool,
     pub(super) threads: u32,
 }
+
+/// `PF_FORKNOEXEC` of the kernel's `include/linux/sched.h`, as field 9 shows it.
+const FORKED_NO_EXEC: u32 = 0x40;
 
 impl Stat {
     pub(super) fn of_process(pid: i32) -> Option<Self> {
@@ -37,7 +42,8 @@ impl Stat {
             parent: fields.next()?.parse().ok()?,
             group: fields.next()?.parse().ok()?,
             terminal: fields.nth(1)?.parse::<i64>().ok()?.cast_unsigned() & 0xffff_ffff,
-            threads: fields.nth(12)?.parse().ok()?,
+            only_forked: fields.nth(1)?.parse::<u32>().ok()? & FORKED_NO_EXEC != 0,
+            threads: fields.nth(10)?.parse().ok()?,
         })
     }
 }

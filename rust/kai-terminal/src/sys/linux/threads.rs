@@ -40,6 +40,7 @@ fn look(pid: i32, tid: i32, process: &Stat, terminal: &Identity) -> Option<Threa
         state: stat.state,
         runs,
         wait,
+        only_forked: stat.only_forked,
     };
     let blocked = match proc::blocked(pid, tid) {
         Ok(blocked) => blocked?,

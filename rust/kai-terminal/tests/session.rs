@@ -363,3 +363,50 @@ fn large_input_arrives_whole() {
         session.close().await.unwrap();
     });
 }
+
+/// rule: host-2
+#[test]
+fn a_runtime_that_stops_leaves_nobody_waiting() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let (session, sleeping) = runtime.block_on(async {
+        let session = open(bash()).await;
+        let sleeping = session.start_send(&request("sleep 99")).unwrap();
+        (session, sleeping)
+    });
+    drop(runtime);
+    on_runtime(async {
+        let error = sleeping.done().await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::TransportFailed);
+        sleeping.wait_output().await;
+        let error = session
+            .start_send(&request("true"))
+            .map(|_| ())
+            .unwrap_err();
+        assert_eq!(error.code(), ErrorCode::SessionExited);
+        // Nobody heard that nothing is left, so it is not claimed.
+        assert_eq!(
+            session.close().await.unwrap_err().code(),
+            ErrorCode::CloseFailed
+        );
+    });
+}
+
+/// rule: A7, N2
+#[test]
+fn a_time_that_no_clock_reaches_is_for_ever() {
+    on_runtime(async {
+        let session = open(Config {
+            startup_timeout: Duration::MAX,
+            send_timeout: Some(Duration::MAX),
+            idle_silence: Duration::MAX,
+            ..bash()
+        })
+        .await;
+        let result = send(&session, "sleep 0.1").await;
+        assert_eq!(result.evidence, Evidence::PromptMark);
+        session.close().await.unwrap();
+    });
+}

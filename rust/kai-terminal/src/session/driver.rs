@@ -48,6 +48,22 @@ struct Driver {
     over: bool,
 }
 
+impl Drop for Driver {
+    /// A driver that goes before the end, because the runtime stops or by a panic, leaves nobody waiting for it.
+    fn drop(&mut self) {
+        if self.over {
+            return;
+        }
+        // The guard then works on alone. Where it is gone too, there is nobody to ask.
+        let _ = self.shared.terminal.terminate(self.shared.grace);
+        self.shared
+            .state()
+            .handle_transport_failure("the terminal is no longer served", true);
+        self.shared.settled.notify_waiters();
+        self.shared.output.notify_waiters();
+    }
+}
+
 impl Driver {
     async fn run(mut self) {
         loop {

@@ -90,8 +90,10 @@ impl Probe {
 }
 
 impl ActiveSend {
-    /// From when on silence counts, if it does.
+    /// From when on silence counts, if it does; never where the clock does not reach that far.
     pub(super) fn idle_at(&self, last_output: Instant) -> Option<Instant> {
-        Some(last_output.max(self.written?) + self.idle_silence?)
+        last_output
+            .max(self.written?)
+            .checked_add(self.idle_silence?)
     }
 }

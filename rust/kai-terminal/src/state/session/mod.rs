@@ -129,7 +129,7 @@ impl SessionState {
             purpose: Purpose::Startup,
             wanted: true,
             began: now,
-            deadline: Some(now + self.options.startup_timeout),
+            deadline: now.checked_add(self.options.startup_timeout),
             idle_silence: (self.options.startup == Startup::Evidence)
                 .then_some(self.options.idle_silence),
             pending: None,

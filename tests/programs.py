@@ -6,7 +6,9 @@ import asyncio
 import os
 import shutil
 import signal
+import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -106,6 +108,28 @@ async def printed(operation: TerminalSendOperation, text: str) -> None:
         delta = operation.read_output().delta
         assert delta or await settled_within(operation, 0) is None, f"ended without printing {text!r}: {seen!r}"
         seen += delta
+
+
+async def interpreter(program: str, *arguments: str, warnings: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run a program of its own in a fresh interpreter, in which every warning is shown unless it does without."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *(("-X", "dev") if warnings else ()),
+        "-c",
+        textwrap.dedent(program),
+        *arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    )
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), 30)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode is not None
+    return subprocess.CompletedProcess([], process.returncode, out.decode(), err.decode())
 
 
 class Names:

@@ -43,7 +43,10 @@ def error_codes() -> list[str]:
     """Every code that this module raises a `TerminalError` with."""
 
 def shutdown(timeout_ms: int) -> None:
-    """Stop the runtime, for the interpreter's exit; open sessions are ended by their guards. `SHUT_DOWN` afterwards."""
+    """Stop the runtime, for the interpreter's exit, and wait for that, but no longer than this.
+
+    Open sessions are ended by their guards. What waits, and whatever is called afterwards, is `SHUT_DOWN`.
+    """
 
 @final
 class Ask:
@@ -53,7 +56,9 @@ class Ask:
 class Port:
     """Where results come out of Rust: a queue and an eventfd(2) that one event loop watches."""
 
-    def __new__(cls) -> Port: ...
+    def __new__(cls) -> Port:
+        """`FORKED` in a forked copy of a process that has used terminals."""
+
     def fileno(self) -> int:
         """The descriptor to watch for reading."""
 
@@ -109,13 +114,13 @@ class Session:
         """Type named keys; `ValueError` for a name that is no key."""
 
     def mouse(self, col: int, row: int, button: str, action: str) -> bool:
-        """A mouse action at a cell counted from 0; `False` where the program has not asked for it."""
+        """A mouse action at a cell counted from 0; `False` where the program has not asked for it.
 
-    def screen_rows(self) -> list[str]:
-        """The visible rows, right-trimmed."""
+        `ValueError` for a cell that the terminal does not have.
+        """
 
-    def screen_state(self) -> tuple[Cursor, str, dict[str, int], tuple[int, int]]:
-        """Cursor, title, modes, and size in columns and rows."""
+    def screen(self) -> tuple[list[str], Cursor, str, dict[str, int], tuple[int, int]]:
+        """The visible rows, right-trimmed; cursor, title, modes, and size in columns and rows: all of one moment."""
 
     def screen_snapshot(self, form: str) -> str:
         """The screen as `text`, `ansi`, `html` or `svg`."""
@@ -204,7 +209,10 @@ class Screen:
         """Columns and rows."""
 
     def history(self, offset: int = 0, count: int = 500) -> TerminalReadResult:
-        """A page of the scrollback and the screen, `offset` lines above the newest."""
+        """A page of the scrollback and the screen, `offset` lines above the newest.
+
+        `ValueError` for a negative offset and for a count below one.
+        """
 
     def snapshot(self, form: Literal["text", "ansi", "html", "svg"] = "text") -> str:
         """The screen in another form; `ansi` rebuilds it when fed to another screen."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from . import _core
 
-__all__ = ["crossing"]
+__all__ = ["crossing", "prepare"]
 
 T = TypeVar("T")
 
@@ -30,19 +30,28 @@ if os.access(str(_guard), os.X_OK):
     _core.configure_guard(str(_guard))
 
 
+def prepare() -> None:
+    """Make ready to cross, before anything is started that could then not be awaited.
+
+    `RuntimeError` on a loop that cannot watch a descriptor; `FORKED`.
+    """
+    _port(asyncio.get_running_loop())
+
+
 async def crossing(
     verb: Callable[[_core.Port, asyncio.AbstractEventLoop], tuple[asyncio.Future[T], _core.Ask]],
 ) -> T:
     """Start a verb of `_core` and await its end. Cancelling drops the waiter; what it waits for goes on.
 
-    `RuntimeError` on a loop that cannot watch a descriptor.
+    `RuntimeError` as for `prepare`.
     """
     loop = asyncio.get_running_loop()
     port = _port(loop)
     future, ask = verb(port, loop)
     try:
         return await future
-    except asyncio.CancelledError:
+    except BaseException:
+        # Cancelled, or the coroutine is closed; after a failure there is nothing left to let go.
         port.cancel(ask)
         raise
 

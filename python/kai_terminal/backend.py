@@ -7,11 +7,12 @@ import os
 import secrets
 import shutil
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from . import _core
-from ._crossing import crossing
+from ._crossing import crossing, prepare
 from ._shapes import Closed, Exit, Settled
 from .environment import terminal_environment
 from .errors import TerminalBackendCleanupError, TerminalError, TerminalErrorCode
@@ -129,6 +130,7 @@ class ShellBackend:
         self._env = dict(env or {})
         self._history_expansion = history_expansion
         self._startup: Literal["user", "clean"] = startup
+        _check_texts(self._shell, self._argv or (), self._env)
         self._limits: dict[str, Any] = {
             "cols": cols,
             "rows": rows,
@@ -141,15 +143,16 @@ class ShellBackend:
             "scrollback_bytes": scrollback_bytes,
             "max_output": max_output,
         }
-        _refuse_nul(self._argv or (), self._env)
 
     async def spawn(self, spec: TerminalBackendSpawnSpec) -> ShellSession:
         """Open a session that is ready for input.
 
         `START_FAILED`, `START_TIMEOUT` and `RESOURCES` say what went wrong and what was printed; nothing is left behind
-        then. When `spec.signal` aborts its reason is raised, after cleanup; cancelling is the same.
+        then. When `spec.signal` aborts its reason is raised, after cleanup; cancelling is the same. `RuntimeError` on
+        an event loop that cannot watch descriptors.
         """
         spec.signal.throw_if_aborted()
+        prepare()
         options, reports = self._options(spec)
         inner = _core.Session.open(options)
         try:
@@ -309,11 +312,12 @@ async def _roll_back(inner: _core.Session, error: BaseException) -> None:
     """Close what was started and wait for it, whoever cancels the task meanwhile; the caller raises `error`."""
     closing = asyncio.ensure_future(crossing(inner.close))
     while not closing.done():
-        try:
+        # The caller learns of a cancellation from `error`, which is the first reason.
+        with suppress(asyncio.CancelledError):
             await asyncio.wait([closing])
-        except asyncio.CancelledError:
-            # The caller learns of it from `error`, which is the first reason.
-            continue
+        if closing.cancelled():
+            # A loop that ends cancels every task there is, this one of ours too. The close goes on: join it again.
+            closing = asyncio.ensure_future(crossing(inner.close))
     failure = closing.exception()
     if failure is not None:
         # pyright takes the arguments for those of a plain group.
@@ -338,10 +342,19 @@ def _directory(cwd: str | None) -> str:
     return directory
 
 
-def _refuse_nul(argv: Sequence[str], env: Mapping[str, str | None]) -> None:
-    for text in (*argv, *env, *(value for value in env.values() if value is not None)):
+def _check_texts(shell: str | None, argv: Sequence[str], env: Mapping[str, str | None]) -> None:
+    """What callers hand in is checked, whatever was declared: `TypeError`, `ValueError`."""
+    parts: list[tuple[str, object]] = [] if shell is None else [("shell", shell)]
+    parts += (("argv", part) for part in argv)
+    for name, value in env.items():
+        parts += [("env", name)] if value is None else [("env", name), ("env", value)]
+    for what, text in parts:
+        if not isinstance(text, str):
+            # The value itself may be a secret.
+            message = f"{what} is made of str, not {type(text).__name__}: convert it (bytes with os.fsdecode)"
+            raise TypeError(message)
         if "\0" in text:
-            message = "argv and env must not hold NUL characters: the kernel ends a string there"
+            message = f"{what} must not hold NUL characters: the kernel ends a string there"
             raise ValueError(message)
     for name in env:
         if not name or "=" in name:

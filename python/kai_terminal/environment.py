@@ -13,8 +13,10 @@ _OTHER_TERMINALS = re.compile(
     r"""COLUMNS|LINES                                  # a size that is not ours
       |  TERM_PROGRAM(_VERSION)?|TERMCAP|TERMINFO      # another terminal about itself
       |  (ALACRITTY|GHOSTTY|GNOME_TERMINAL|ITERM|KITTY|KONSOLE|VTE|WEZTERM|WT|ZELLIJ)_\w+
-      |  TMUX(_PANE)?|STY|WINDOW|WINDOWID|VTE_VERSION|LC_TERMINAL(_VERSION)?|COLORFGBG
-      |  VSCODE_\w+""",
+      |  TMUX(_PANE)?|STY|WINDOW|WINDOWID|LC_TERMINAL(_VERSION)?|COLORFGBG
+      |  (DOMTERM|INSIDE_EMACS|TERMINAL_EMULATOR|TERM_FEATURES|TERM_SESSION_ID|TILIX_ID)
+      |  (TERMINATOR|VSCODE|WARP|XTERM)_\w+
+      |  (SSH|GPG)_TTY                                 # the device of another terminal""",
     re.VERBOSE,
 )
 

@@ -14,8 +14,8 @@ class ShellScreen:
     """What a person would see: the screen at the moment of asking, taken once."""
 
     def __init__(self, inner: Session) -> None:
-        self._rows = inner.screen_rows()
-        self._cursor, self._title, self._modes, self._size = inner.screen_state()
+        # All at once: between two calls the program may draw.
+        self._rows, self._cursor, self._title, self._modes, self._size = inner.screen()
         self._inner = inner
 
     @property

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 import signal
 import subprocess
-import sys
-import textwrap
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +22,7 @@ from kai_terminal import (
     TerminalSpawnRequest,
 )
 from kai_terminal.backend import ShellBackend
-from programs import PYTHON, Names, bash, children, needs, until
+from programs import PYTHON, Names, bash, children, interpreter, needs, until
 
 
 async def code_of(call: Callable[[], object]) -> str:
@@ -284,28 +280,6 @@ async def test_nothing_survives_the_hosts_death(names: Names, death: signal.Sign
         if host.returncode is None:
             host.kill()
             await host.wait()
-
-
-async def interpreter(program: str, *arguments: str, warnings: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run a program of its own in a fresh interpreter, in which every warning is shown unless it does without."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *(("-X", "dev") if warnings else ()),
-        "-c",
-        textwrap.dedent(program),
-        *arguments,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-    )
-    try:
-        out, err = await asyncio.wait_for(process.communicate(), 30)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode is not None
-    return subprocess.CompletedProcess([], process.returncode, out.decode(), err.decode())
 
 
 @pytest.mark.rule("Q4")

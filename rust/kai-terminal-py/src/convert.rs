@@ -3,7 +3,7 @@
 use kai_terminal::screen::Page;
 use kai_terminal::sys::{ExitStatus, Process, Signal};
 use kai_terminal::{Closed, SendResult, Status};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use std::time::Duration;
 
@@ -15,11 +15,48 @@ impl<'py> FromPyObject<'_, 'py> for Seconds {
 
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let seconds: f64 = value.extract()?;
-        Duration::try_from_secs_f64(seconds).map(Self).map_err(|_| {
-            PyValueError::new_err(format!(
-                "a time is a number of seconds, zero or more, not {seconds}"
-            ))
-        })
+        if !seconds.is_finite() || seconds < 0.0 {
+            return Err(PyValueError::new_err(format!(
+                "a time is a finite number of seconds, zero or more, not {seconds}"
+            )));
+        }
+        // Beyond what a duration holds it is for ever.
+        Ok(Self(
+            Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
+        ))
+    }
+}
+
+/// A whole number; one that is too large in either direction is the largest there is.
+#[derive(Clone, Copy)]
+pub(crate) struct Whole(pub(crate) i64);
+
+impl<'py> FromPyObject<'_, 'py> for Whole {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match value.extract() {
+            Ok(whole) => Ok(Self(whole)),
+            Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
+                Ok(Self(if value.lt(0)? { i64::MIN } else { i64::MAX }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// How many, or how far: zero or more.
+#[derive(Clone, Copy)]
+pub(crate) struct Count(pub(crate) usize);
+
+impl<'py> FromPyObject<'_, 'py> for Count {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let Whole(whole) = value.extract()?;
+        usize::try_from(whole)
+            .map(Self)
+            .map_err(|_| PyValueError::new_err(format!("a count is zero or more, not {whole}")))
     }
 }
 

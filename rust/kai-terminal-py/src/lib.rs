@@ -50,7 +50,7 @@ fn configure_guard(path: std::path::PathBuf) {
 }
 
 #[pyfunction]
-fn check_size(cols: i64, rows: i64) -> PyResult<()> {
+fn check_size(cols: convert::Whole, rows: convert::Whole) -> PyResult<()> {
     screen::size(cols, rows).map(|_| ())
 }
 

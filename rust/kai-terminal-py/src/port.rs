@@ -5,6 +5,7 @@
 //! interpreter: no wait for the GIL in the driver, and nothing to go wrong while the interpreter ends.
 
 use crate::{errors, runtime};
+use kai_terminal::Error;
 use pyo3::{IntoPyObjectExt, intern, prelude::*};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::HashMap;
@@ -55,9 +56,51 @@ impl Mailbox {
     }
 }
 
+/// The right to answer one request. Given up without an answer, by a runtime that stops, it says so: nobody is left to
+/// wait for ever.
+struct Reply {
+    mailbox: Arc<Mailbox>,
+    id: u64,
+    open: bool,
+}
+
+impl Reply {
+    fn send<T>(mut self, result: Result<T, Error>)
+    where
+        T: for<'a> IntoPyObject<'a> + Send + 'static,
+    {
+        self.open = false;
+        self.mailbox.post(
+            self.id,
+            Box::new(move |py| match result {
+                Ok(value) => value.into_bound_py_any(py),
+                Err(error) => Err(errors::raise(py, &error)),
+            }),
+        );
+    }
+
+    /// Nobody waits for it any more.
+    fn forget(mut self) {
+        self.open = false;
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if self.open {
+            self.mailbox.post(
+                self.id,
+                Box::new(|py| Err(errors::raise(py, &runtime::stopped()))),
+            );
+        }
+    }
+}
+
 #[pyclass(frozen, module = "kai_terminal._core")]
 pub(crate) struct Port {
     mailbox: Arc<Mailbox>,
+    /// The process that made it: a forked copy shares the eventfd, and must not take its wake-ups away.
+    pid: u32,
     /// The loop's futures. They are touched with the interpreter attached only.
     waiting: Mutex<HashMap<u64, Py<PyAny>>>,
     next: AtomicU64,
@@ -79,7 +122,7 @@ impl Port {
         work: W,
     ) -> PyResult<(Bound<'py, PyAny>, Ask)>
     where
-        W: Future<Output = Result<T, kai_terminal::Error>> + Send + 'static,
+        W: Future<Output = Result<T, Error>> + Send + 'static,
         T: for<'a> IntoPyObject<'a> + Send + 'static,
     {
         let py = event_loop.py();
@@ -88,15 +131,16 @@ impl Port {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         lock(&self.waiting).insert(id, future.clone().unbind());
         let (open, closed) = oneshot::channel::<()>();
-        let mailbox = Arc::clone(&self.mailbox);
+        let reply = Reply {
+            mailbox: Arc::clone(&self.mailbox),
+            id,
+            open: true,
+        };
         handle.spawn(async move {
             tokio::select! {
                 biased;
-                result = work => mailbox.post(id, Box::new(move |py| match result {
-                    Ok(value) => value.into_bound_py_any(py),
-                    Err(error) => Err(errors::raise(py, &error)),
-                })),
-                _ = closed => {}
+                result = work => reply.send(result),
+                _ = closed => reply.forget(),
             }
         });
         Ok((
@@ -112,7 +156,8 @@ impl Port {
 #[pymethods]
 impl Port {
     #[new]
-    fn new() -> PyResult<Self> {
+    fn new(py: Python<'_>) -> PyResult<Self> {
+        runtime::check_forked(py)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(std::io::Error::from)?;
         let mailbox = Mailbox {
@@ -121,6 +166,7 @@ impl Port {
         };
         Ok(Self {
             mailbox: Arc::new(mailbox),
+            pid: std::process::id(),
             waiting: Mutex::default(),
             next: AtomicU64::new(0),
         })
@@ -135,22 +181,21 @@ impl Port {
         lock(&self.waiting).len()
     }
 
-    fn drain(&self, py: Python<'_>) -> PyResult<()> {
+    fn drain(&self, py: Python<'_>) {
+        if self.pid != std::process::id() {
+            return;
+        }
         for (id, answer) in self.mailbox.take() {
             // Cancelled meanwhile, if it is not there.
             let Some(future) = lock(&self.waiting).remove(&id) else {
                 continue;
             };
             let future = future.bind(py);
-            if future.call_method0(intern!(py, "done"))?.is_truthy()? {
-                continue;
+            if let Err(error) = settle(future, answer) {
+                // The others must not wait for ever because of this one.
+                error.write_unraisable(py, Some(future));
             }
-            match answer(py) {
-                Ok(value) => future.call_method1(intern!(py, "set_result"), (value,))?,
-                Err(error) => future.call_method1(intern!(py, "set_exception"), (error,))?,
-            };
         }
-        Ok(())
     }
 
     fn cancel(&self, ask: &Ask) {
@@ -165,4 +210,16 @@ impl Port {
         let futures = std::mem::take(&mut *lock(&self.waiting));
         drop(futures);
     }
+}
+
+fn settle(future: &Bound<'_, PyAny>, answer: Answer) -> PyResult<()> {
+    let py = future.py();
+    if future.call_method0(intern!(py, "done"))?.is_truthy()? {
+        return Ok(());
+    }
+    match answer(py) {
+        Ok(value) => future.call_method1(intern!(py, "set_result"), (value,))?,
+        Err(error) => future.call_method1(intern!(py, "set_exception"), (error,))?,
+    };
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The emulator alone, and what a live session's screen shares with it.
 
-use crate::convert::{self, PageParts};
+use crate::convert::{self, Count, PageParts, Whole};
 use kai_terminal::screen as emulator;
 use kai_terminal::screen::mouse::{Action, Button, MouseEvent};
 use kai_terminal::screen::{Display, Options, Sink};
@@ -15,7 +15,8 @@ const LARGEST: i64 = 1000;
 
 /// # Errors
 /// `ValueError` outside 1 to 1,000 cells.
-pub(crate) fn size(cols: i64, rows: i64) -> PyResult<(u16, u16)> {
+pub(crate) fn size(cols: Whole, rows: Whole) -> PyResult<(u16, u16)> {
+    let (cols, rows) = (cols.0, rows.0);
     match (within(cols), within(rows)) {
         (Some(cols), Some(rows)) => Ok((cols, rows)),
         _ => Err(PyValueError::new_err(format!(
@@ -118,10 +119,23 @@ impl Form {
     }
 }
 
-/// The events of a mouse action at a cell, counted from 0; a click is a press and a release.
+/// The cell at a column and a row, counted from 0.
+///
+/// # Errors
+/// `ValueError` for one that the terminal does not have.
+pub(crate) fn cell(col: Whole, row: Whole, (cols, rows): (u16, u16)) -> PyResult<(u16, u16)> {
+    let at = |whole: Whole, end: u16| u16::try_from(whole.0).ok().filter(|&cell| cell < end);
+    at(col, cols).zip(at(row, rows)).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "there is no cell in column {} of row {}: they count from 0, in a terminal of {cols} columns and {rows} rows",
+            col.0, row.0
+        ))
+    })
+}
+
+/// The events of a mouse action at a cell; a click is a press and a release.
 pub(crate) fn mouse_events(
-    col: u16,
-    row: u16,
+    (col, row): (u16, u16),
     button: &str,
     action: &str,
 ) -> PyResult<Vec<MouseEvent>> {
@@ -190,19 +204,19 @@ impl Screen {
 #[pymethods]
 impl Screen {
     #[new]
-    #[pyo3(signature = (cols=80, rows=24, scrollback_lines=10_000, scrollback_bytes=8_388_608))]
+    #[pyo3(signature = (cols=Whole(80), rows=Whole(24), scrollback_lines=Count(10_000), scrollback_bytes=Count(8_388_608)), text_signature = "(cols=80, rows=24, scrollback_lines=10_000, scrollback_bytes=8388608)")]
     fn new(
-        cols: i64,
-        rows: i64,
-        scrollback_lines: usize,
-        scrollback_bytes: usize,
+        cols: Whole,
+        rows: Whole,
+        scrollback_lines: Count,
+        scrollback_bytes: Count,
     ) -> PyResult<Self> {
         let (cols, rows) = size(cols, rows)?;
         let options = Options {
             cols,
             rows,
-            scrollback_lines,
-            scrollback_bytes,
+            scrollback_lines: scrollback_lines.0,
+            scrollback_bytes: scrollback_bytes.0,
         };
         Ok(Self {
             inner: Mutex::new(emulator::Screen::new(options)),
@@ -218,7 +232,7 @@ impl Screen {
         PyBytes::new(py, &replies)
     }
 
-    fn resize(&self, py: Python<'_>, cols: i64, rows: i64) -> PyResult<()> {
+    fn resize(&self, py: Python<'_>, cols: Whole, rows: Whole) -> PyResult<()> {
         let (cols, rows) = size(cols, rows)?;
         py.detach(|| self.lock().resize(cols, rows, &mut ()));
         Ok(())
@@ -253,17 +267,18 @@ impl Screen {
         self.look(py, Display::size)
     }
 
-    #[pyo3(signature = (offset=0, count=500))]
+    #[pyo3(signature = (offset=Count(0), count=Count(500)), text_signature = "($self, offset=0, count=500)")]
     fn history<'py>(
         &self,
         py: Python<'py>,
-        offset: usize,
-        count: usize,
+        offset: Count,
+        count: Count,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if count == 0 {
+        if count.0 == 0 {
             return Err(PyValueError::new_err("count must be one or more"));
         }
-        let page: PageParts = convert::page(self.look(py, |display| display.page(offset, count)));
+        let page: PageParts =
+            convert::page(self.look(py, |display| display.page(offset.0, count.0)));
         py.import("kai_terminal.types")?
             .getattr("TerminalReadResult")?
             .call1(page)

@@ -1,6 +1,6 @@
 //! A session: convert, one call, map the error.
 
-use crate::convert::{self, Exit, PageParts, Seconds, SignalName};
+use crate::convert::{self, Count, Exit, PageParts, Seconds, SignalName, Whole};
 use crate::own::Own;
 use crate::port::{Ask, Port};
 use crate::screen::{Cursor, ModeParts};
@@ -30,8 +30,8 @@ struct OpenOptions {
     env: HashMap<OsString, OsString>,
     cwd: Option<PathBuf>,
     descriptors: HashMap<i32, Vec<u8>>,
-    cols: i64,
-    rows: i64,
+    cols: Whole,
+    rows: Whole,
     key: Option<String>,
     startup: String,
     startup_timeout: Seconds,
@@ -39,9 +39,9 @@ struct OpenOptions {
     idle_silence: Seconds,
     poll_quiet: Seconds,
     grace: Seconds,
-    scrollback_lines: usize,
-    scrollback_bytes: usize,
-    max_output: usize,
+    scrollback_lines: Count,
+    scrollback_bytes: Count,
+    max_output: Count,
 }
 
 impl OpenOptions {
@@ -78,9 +78,9 @@ impl OpenOptions {
             send_timeout: self.send_timeout.map(|seconds| seconds.0),
             idle_silence: self.idle_silence.0,
             poll_quiet: self.poll_quiet.0,
-            scrollback_lines: self.scrollback_lines,
-            scrollback_bytes: self.scrollback_bytes,
-            max_output: self.max_output,
+            scrollback_lines: self.scrollback_lines.0,
+            scrollback_bytes: self.scrollback_bytes.0,
+            max_output: self.max_output.0,
         })
     }
 }
@@ -166,13 +166,13 @@ impl Session {
         verb(py, || inner.start_send(&request)).map(Send::new)
     }
 
-    fn page(&self, py: Python<'_>, offset: usize, count: usize) -> PyResult<PageParts> {
-        self.look(py, |display| display.page(offset, count))
+    fn page(&self, py: Python<'_>, offset: Count, count: Count) -> PyResult<PageParts> {
+        self.look(py, |display| display.page(offset.0, count.0))
             .map(convert::page)
     }
 
-    fn page_from(&self, py: Python<'_>, line: u64, count: usize) -> PyResult<PageParts> {
-        self.look(py, |display| display.page_from(line, count))
+    fn page_from(&self, py: Python<'_>, line: Count, count: Count) -> PyResult<PageParts> {
+        self.look(py, |display| display.page_from(line.0 as u64, count.0))
             .map(convert::page)
     }
 
@@ -181,7 +181,7 @@ impl Session {
         verb(py, || inner.signal(name.0))
     }
 
-    fn resize(&self, py: Python<'_>, cols: i64, rows: i64) -> PyResult<()> {
+    fn resize(&self, py: Python<'_>, cols: Whole, rows: Whole) -> PyResult<()> {
         let (cols, rows) = screen::size(cols, rows)?;
         let inner = self.ours(py)?;
         verb(py, || inner.resize(cols, rows))
@@ -206,13 +206,13 @@ impl Session {
     fn mouse(
         &self,
         py: Python<'_>,
-        col: u16,
-        row: u16,
+        col: Whole,
+        row: Whole,
         button: &str,
         action: &str,
     ) -> PyResult<bool> {
-        let events = screen::mouse_events(col, row, button, action)?;
-        let modes = self.look(py, Display::modes)?;
+        let (modes, size) = self.look(py, |display| (display.modes(), display.size()))?;
+        let events = screen::mouse_events(screen::cell(col, row, size)?, button, action)?;
         let bytes: Vec<u8> = events
             .into_iter()
             .filter_map(|event| mouse::encode(event, modes))
@@ -225,13 +225,14 @@ impl Session {
         verb(py, || inner.type_bytes(&bytes)).map(|()| true)
     }
 
-    fn screen_rows(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.look(py, Display::rows)
-    }
-
-    fn screen_state(&self, py: Python<'_>) -> PyResult<(Cursor, String, ModeParts, (u16, u16))> {
+    #[allow(clippy::type_complexity)] // Named only here, and in the stub.
+    fn screen(
+        &self,
+        py: Python<'_>,
+    ) -> PyResult<(Vec<String>, Cursor, String, ModeParts, (u16, u16))> {
         self.look(py, |display| {
             (
+                display.rows(),
                 Cursor::of(display),
                 display.title().to_owned(),
                 screen::modes(display),

@@ -167,14 +167,17 @@ class _Demo:
             host = await asyncio.create_subprocess_exec(
                 sys.executable, "-c", _HOST, *commands, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
-            assert host.stdout is not None  # noqa: S101 - it was asked for as a pipe
-            ready = await asyncio.wait_for(host.stdout.readline(), _DEADLINE)
-            await _until(lambda: len(alive()) == len(commands))
-            print(f"   another Python (pid {host.pid}) holds a terminal with {alive()}")
-            self._check("four escapees run", ready == b"ready\n" and len(alive()) == len(commands))
-            began = time.monotonic()
-            host.send_signal(signal.SIGKILL)
-            await host.wait()
+            try:
+                assert host.stdout is not None  # noqa: S101 - it was asked for as a pipe
+                ready = await asyncio.wait_for(host.stdout.readline(), _DEADLINE)
+                await _until(lambda: len(alive()) == len(commands))
+                print(f"   another Python (pid {host.pid}) holds a terminal with {alive()}")
+                self._check("four escapees run", ready == b"ready\n" and len(alive()) == len(commands))
+            finally:
+                began = time.monotonic()
+                if host.returncode is None:
+                    host.kill()
+                await host.wait()
             gone = await _until(lambda: not alive())
             print(f"   {_ms(time.monotonic() - began)} after its SIGKILL: {alive() or 'nothing is left'}")
             self._check("nothing survived it", gone)

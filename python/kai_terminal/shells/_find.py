@@ -26,6 +26,7 @@ _DIALECTS: Mapping[str, Dialect] = {
     "mksh": PosixDialect("mksh"),
     "ksh93": _KSH93,
     "ksh": _KSH93,
+    "yash": PosixDialect("yash", frozenset({"continuation"})),
 }
 _FALLBACKS = ("/bin/bash", "/bin/sh")
 

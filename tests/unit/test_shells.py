@@ -74,7 +74,9 @@ def test_only_hexadecimal_keys_get_into_shell_text(key: str) -> None:
 
 
 @pytest.mark.rule("N5")
-@pytest.mark.parametrize("name", ["bash", "zsh", "dash", "ash", "busybox", "mksh", "ksh93", "ksh", "yash", "fish"])
+@pytest.mark.parametrize(
+    "name", ["bash", "zsh", "dash", "ash", "busybox", "mksh", "ksh93", "ksh", "yash", "fish", "nu"]
+)
 @pytest.mark.parametrize("login", [False, True])
 def test_the_key_is_on_a_descriptor_only(name: str, login: bool) -> None:
     launch = dialect_for(f"/opt/{name}").launch(f"/opt/{name}", KEY, ShellOptions(login=login))

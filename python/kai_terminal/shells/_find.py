@@ -10,6 +10,7 @@ from pathlib import Path
 from ._bash import BashDialect
 from ._fish import FishDialect
 from ._launch import Dialect
+from ._nushell import NushellDialect
 from ._plain import PlainDialect
 from ._posix import PosixDialect
 from ._zsh import ZshDialect
@@ -20,6 +21,7 @@ _DIALECTS: Mapping[str, Dialect] = {
     "bash": BashDialect(),
     "zsh": ZshDialect(),
     "fish": FishDialect(),
+    "nu": NushellDialect(),
     "dash": PosixDialect("dash", frozenset({"continuation"})),
     "ash": _ASH,
     "busybox": _ASH,

@@ -27,6 +27,8 @@ from kai_terminal.shells import Launch, ShellOptions, dialect_for
 
 DEADLINE = 10.0
 
+_CURSOR_QUERY = b"\x1b[6n"
+
 _MARK = re.compile(rb"\x1b\]133;(?P<body>[^\x07\x1b]*)(?:\x07|\x1b\\)")
 _FORMS = {
     "A": {"required": {"k", "n"}, "optional": {"s", "p", "c", "d"}},
@@ -124,6 +126,8 @@ class Shell:
     master: int = field(init=False)
     raw: bytearray = field(init=False, default_factory=bytearray)
     marks: list[Mark] = field(init=False, default_factory=list)
+    #: The marks of prompts that were drawn again: not among `marks`.
+    redrawn: list[Mark] = field(init=False, default_factory=list)
     foreign: int = field(init=False, default=0)
     ended: bool = field(init=False, default=False)
     code: int | None = field(init=False, default=None)
@@ -276,14 +280,22 @@ class Shell:
         if not data:
             self._end()
             return
+        queries = self.raw[-len(_CURSOR_QUERY) + 1 :] + data
         self.raw += data
+        # Some shells wait for this at every prompt. Where the cursor really is does not matter to any test.
+        os.write(self.master, b"\x1b[1;1R" * queries.count(_CURSOR_QUERY))
         for match in _MARK.finditer(self.raw, self._scanned):
             mark = parse(match["body"], self.key, match.start(), match.end())
             self._scanned = match.end()
             if mark is None:
                 self.foreign += 1
+            elif self._is_redraw(mark):
+                self.redrawn.append(mark)
             else:
                 self.marks.append(mark)
+
+    def _is_redraw(self, mark: Mark) -> bool:
+        return mark.kind in "AB" and mark.number in [m.number for m in self.marks if m.kind == mark.kind][-1:]
 
 
 def _session(leader: int) -> list[int]:

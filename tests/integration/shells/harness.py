@@ -173,13 +173,17 @@ class Shell:
 
     def wait(self, done: Callable[[], bool], what: str) -> None:
         """Reads until `done()`; fails with the screen's bytes when the shell ended or the deadline passed."""
-        deadline = time.monotonic() + DEADLINE
+        assert self._read_until(done, DEADLINE), f"no {what} before the end or in time: {bytes(self.raw)!r}"
+
+    def _read_until(self, done: Callable[[], bool], seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
         while not done():
-            assert not self.ended, f"the shell ended while waiting for {what}: {bytes(self.raw)!r}"
             remaining = deadline - time.monotonic()
-            assert remaining > 0, f"no {what} in time: {bytes(self.raw)!r}"
+            if self.ended or remaining <= 0:
+                return False
             if select.select([self.master], [], [], remaining)[0]:
                 self._read()
+        return True
 
     def ready(self) -> Result:
         """Waits for the start-up prompt."""
@@ -205,6 +209,19 @@ class Shell:
             self._end()
         assert self.code is not None
         return self.code
+
+    def interrupt(self) -> Result:
+        """Types Ctrl-C until a prompt has been printed.
+
+        More than once, because a fish may lose a SIGINT, without our marks too: up to half of those that come right
+        after its echo. At an empty line it ignores the others.
+        """
+        count = len(self.marks)
+        for _ in range(20):
+            self.write("\x03")
+            if self._read_until(lambda: any(mark.kind == "B" for mark in self.marks[count:]), DEADLINE / 20):
+                break
+        return self._until_prompt(1)
 
     def text_of(self, text: str) -> Result:
         """Types `text`, and waits for a secondary prompt."""

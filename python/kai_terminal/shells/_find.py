@@ -13,6 +13,7 @@ from ._launch import Dialect
 from ._nushell import NushellDialect
 from ._plain import PlainDialect
 from ._posix import PosixDialect
+from ._powershell import PowerShellDialect
 from ._zsh import ZshDialect
 
 _ASH = PosixDialect("ash", frozenset({"continuation"}))
@@ -22,6 +23,7 @@ _DIALECTS: Mapping[str, Dialect] = {
     "zsh": ZshDialect(),
     "fish": FishDialect(),
     "nu": NushellDialect(),
+    "pwsh": PowerShellDialect(),
     "dash": PosixDialect("dash", frozenset({"continuation"})),
     "ash": _ASH,
     "busybox": _ASH,

@@ -26,11 +26,15 @@ def bash(**options: Any) -> OpenTerminal:
     return open_terminal(**{"shell": "bash", "startup": "clean", "send_timeout": 20.0, **options})
 
 
+MISSING = "not installed: "
+"""How the reason of a skip begins that is for want of a program; the summary of a run counts them by it."""
+
+
 def needs(program: str) -> str:
     """The path of a program; the test is skipped where it is not installed."""
     path = shutil.which(program)
     if path is None:
-        pytest.skip(f"needs {program}")
+        pytest.skip(f"{MISSING}{program}")
     return path
 
 

@@ -23,6 +23,21 @@ FIELDS: dict[str, list[str]] = {
     "TerminalSpawnResult": ["session_id", "name", "type", "pid", "status", "motd"],
     "TerminalSendRequest": ["text", "submit", "signal", "timeout", "idle_silence"],
     "TerminalSendRead": ["delta", "truncated"],
+    "TerminalSendResult": [
+        "viewport",
+        "wait_reason",
+        "session_status",
+        "truncated",
+        "evidence",
+        "waiting_for",
+        "exit_code",
+        "exit_codes",
+        "command",
+        "cwd",
+        "output",
+        "duration",
+        "explanation",
+    ],
     "TerminalReadRequest": ["offset", "from_line", "count"],
     "TerminalReadResult": [
         "text",
@@ -90,6 +105,20 @@ def test_statuses_and_ids() -> None:
     assert [field.name for field in dataclasses.fields(kai_terminal.Exited)] == ["exit_code", "signal"]
     assert kai_terminal.TerminalSessionId("pty-1") == "pty-1"
     assert kai_terminal.TerminalSessionId.__supertype__ is str
+
+
+def test_defaults_of_the_requests() -> None:
+    send = kai_terminal.TerminalSendRequest("x")
+    assert (send.submit, send.signal, send.timeout, send.idle_silence) == (True, None, None, None)
+    read = kai_terminal.TerminalReadRequest()
+    assert (read.offset, read.from_line, read.count) == (None, None, 500)
+    spawn = kai_terminal.TerminalSpawnRequest("shell")
+    assert (spawn.name, spawn.cwd) == (None, None)
+
+
+def test_statuses_say_their_kind() -> None:
+    assert kai_terminal.Running().kind == "running"
+    assert kai_terminal.Exited(exit_code=0, signal=None).kind == "exited"
 
 
 def test_everything_exported_exists_and_is_documented() -> None:

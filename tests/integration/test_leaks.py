@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from kai_terminal import AgentRegistry, TerminalError, TerminalSessionService, TerminalSpawnRequest
+from kai_terminal import AgentRegistry, Exited, Terminal, TerminalError, TerminalSessionService, TerminalSpawnRequest
 from kai_terminal.backend import ShellBackend
 from programs import bash, children, until
 
@@ -79,3 +81,13 @@ async def test_many_terminals_at_once_leave_nothing(agents: AgentRegistry) -> No
             await service.run(owner, opened.session_id, "sleep 999 &")
         assert len(os.listdir("/proc/self/fd")) > len(before[0])
     assert await until(lambda: held() == before, 2), (before, held())
+
+
+@pytest.mark.rule("B3", "end-3")
+async def test_a_shell_that_left_a_job_behind_costs_nothing_while_it_is_open(terminal: Terminal) -> None:
+    # Nobody has the terminal open any more, and it says so for as long as it exists: that is no reason to be busy.
+    await terminal.run("nohup sleep 300 >/dev/null 2>&1 &")
+    assert (await terminal.send("exit 9")).session_status == Exited(9)
+    before = time.process_time()
+    await asyncio.sleep(0.5)
+    assert time.process_time() - before < 0.1

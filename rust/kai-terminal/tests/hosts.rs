@@ -289,7 +289,7 @@ fn run_out_of_descriptors() {
             }
         }
     }
-    assert_eq!(refused, 6, "six descriptors are needed at once");
+    assert_eq!(refused, 7, "seven descriptors are needed at once");
     wait_until("nothing is left", || {
         Session::open(&script("exit")).wait_quiescent();
         footprint() == before

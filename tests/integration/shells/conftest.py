@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 from harness import Shell, Start
 
 from kai_terminal.shells import ShellOptions
+from programs import needs
 
 
 @pytest.fixture
@@ -31,9 +31,7 @@ def start(home: Path) -> Start:
     }
 
     def make(shell: str, rc: str = "", **options: object) -> Shell:
-        program = shutil.which(shell)
-        if program is None:
-            pytest.skip(f"{shell} is not installed")
+        program = needs(shell)
         if rc:
             file = home / names.get(shell, ".shrc")
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -22,10 +22,7 @@ const MOST_WRITTEN: usize = 16 * 1024;
 const MOST_TAIL: usize = 1024 * 1024;
 
 pub(super) fn spawn(shared: Arc<Shared>) -> io::Result<()> {
-    let terminal = watch(
-        shared.terminal.terminal_fd(),
-        Interest::READABLE | Interest::WRITABLE,
-    )?;
+    let terminal = watch(shared.terminal.terminal_fd(), Interest::READABLE)?;
     let reports = watch(shared.terminal.report_fd(), Interest::READABLE)?;
     let driver = Driver {
         terminal: Some(terminal),
@@ -51,20 +48,12 @@ struct Driver {
     over: bool,
 }
 
-/// What one step found.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    /// There may be more at once.
-    More,
-    /// Nothing until the descriptor is ready again.
-    Dry,
-}
-
 impl Driver {
     async fn run(mut self) {
         loop {
+            self.shared.terminal.heed();
             self.hear_reports();
-            let read = self.read_once();
+            let more = self.read_at_most(MOST_READ);
             self.write();
             self.act();
             self.write();
@@ -73,7 +62,7 @@ impl Driver {
             if self.over {
                 return;
             }
-            if read == Step::More {
+            if more {
                 // Others on this thread get their turn between two pieces.
                 tokio::task::yield_now().await;
             } else {
@@ -137,11 +126,12 @@ impl Driver {
         self.shared.terminal.hang_up();
     }
 
-    /// Reads what is there, at most `MOST_READ` bytes, and feeds it to the state under one lock.
-    fn read_once(&mut self) -> Step {
+    /// Reads what is there, at most `MOST_READ` bytes, and feeds it to the state under one lock. Gives how much it was; 0
+    /// means nothing until the terminal is ready again.
+    fn read_once(&mut self) -> usize {
         // Whose marks they are cannot be told before it is known who the shell is.
         if self.terminal.is_none() || self.shared.state().pid().is_none() {
-            return Step::Dry;
+            return 0;
         }
         match self.shared.terminal.read(&mut self.buffer) {
             Ok(Read::Bytes(count)) => {
@@ -152,22 +142,31 @@ impl Driver {
                     foreground,
                 );
                 self.shared.output.notify_waiters();
-                Step::More
+                count
             }
-            Ok(Read::Nothing | Read::Unattached) => Step::Dry,
+            Ok(Read::Nothing | Read::Unattached) => 0,
             Err(error) => {
                 self.fail(&error);
-                Step::Dry
+                0
             }
         }
     }
 
     /// Reads what the terminal still holds, until there is nothing at once (contract B3).
     fn read_tail(&mut self) {
-        let mut left = MOST_TAIL;
-        while left > 0 && self.read_once() == Step::More {
-            left = left.saturating_sub(4096);
+        self.read_at_most(MOST_TAIL);
+    }
+
+    /// Reads until there is nothing at once, or about `most` bytes. Gives whether there may be more.
+    fn read_at_most(&mut self, most: usize) -> bool {
+        let mut left = most;
+        while left > 0 {
+            match self.read_once() {
+                0 => return false,
+                count => left = left.saturating_sub(count),
+            }
         }
+        true
     }
 
     fn fail(&mut self, error: &io::Error) {
@@ -239,10 +238,7 @@ impl Driver {
     /// What was printed before the facts were looked up is heard before them: a shell that has run the command and waits
     /// for the next one looks just like one that waits, but for what it printed.
     fn judge(&mut self, facts: &Facts, taken: Instant) {
-        let mut left = MOST_READ;
-        while left > 0 && self.read_once() == Step::More {
-            left = left.saturating_sub(MOST_READ / 16);
-        }
+        self.read_at_most(MOST_READ);
         self.shared
             .state()
             .handle_facts(Instant::now(), facts, taken);
@@ -271,10 +267,7 @@ impl Driver {
     }
 
     async fn sleep(&mut self) {
-        let (deadline, wants_room) = {
-            let state = self.shared.state();
-            (state.deadline(), state.transmit().is_some())
-        };
+        let deadline = self.shared.state().deadline();
         let timer = async {
             match deadline {
                 Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
@@ -284,24 +277,19 @@ impl Driver {
         tokio::select! {
             () = self.shared.work.notified() => {}
             () = timer => {}
-            () = ready(Some(&self.reports), false) => {}
-            () = ready(self.terminal.as_ref(), wants_room) => {}
+            () = ready(Some(&self.reports)) => {}
+            () = ready(self.terminal.as_ref()) => {}
         }
     }
 }
 
-/// Waits until the descriptor has something to read, or room to write if that is wanted. The readiness is cleared at
-/// once: the next turn tries, and whatever arrives after it makes a new event.
-async fn ready(descriptor: Option<&AsyncFd<Number>>, wants_room: bool) {
+/// Waits until the descriptor is readable. The readiness is cleared at once: the next turn tries, and whatever arrives
+/// after it makes a new event.
+async fn ready(descriptor: Option<&AsyncFd<Number>>) {
     let Some(descriptor) = descriptor else {
         return std::future::pending().await;
     };
-    let interest = if wants_room {
-        Interest::READABLE | Interest::WRITABLE
-    } else {
-        Interest::READABLE
-    };
-    match descriptor.ready(interest).await {
+    match descriptor.readable().await {
         Ok(mut guard) => guard.clear_ready(),
         Err(_) => std::future::pending().await,
     }

@@ -197,8 +197,10 @@ impl fmt::Display for OpenError {
 /// One open terminal with its managed range. No call blocks. Calls may come from any thread, except those that say
 /// otherwise; after `hang_up` the calls about the terminal fail with `ENXIO` and the rest goes on.
 pub trait Terminal: Send + Sync + 'static {
-    /// What to wait on for output and for room to write. The caller stops watching it before `hang_up`.
+    /// What to wait on for output and for room to write: it becomes readable at each change, and stays so until `heed`.
     fn terminal_fd(&self) -> RawFd;
+    /// Takes note of the changes so far, before reading and writing what they allow.
+    fn heed(&self);
     /// What to wait on for reports.
     fn report_fd(&self) -> RawFd;
     /// The next report, if one has come.

@@ -104,7 +104,8 @@ impl Session {
             ));
         }
         let _ = poll(&mut fds, Some(&timeout));
-        let unattached = self.drain();
+        self.terminal.heed();
+        self.drain();
         while let Some(report) = self.terminal.next_report().expect("reports can be read") {
             match report {
                 Report::HangUp => {
@@ -118,14 +119,10 @@ impl Session {
             // What was printed before an exit was reported may have come after the look above.
             self.drain();
         }
-        if unattached && fds_are_quiet(&fds) {
-            // A terminal that nobody has open is always "ready": do not spin on it.
-            std::thread::sleep(Duration::from_millis(1));
-        }
     }
 
-    /// Takes what was printed; true when nobody has the terminal open.
-    fn drain(&mut self) -> bool {
+    /// Takes what was printed.
+    fn drain(&mut self) {
         let mut buffer = [0; 8192];
         while !self.hung_up {
             match self
@@ -134,11 +131,9 @@ impl Session {
                 .expect("the terminal can be read")
             {
                 Read::Bytes(count) => self.printed.extend_from_slice(&buffer[..count]),
-                Read::Nothing => return false,
-                Read::Unattached => return true,
+                Read::Nothing | Read::Unattached => return,
             }
         }
-        false
     }
 
     pub fn wait_for<T>(&mut self, what: &str, mut found: impl FnMut(&mut Self) -> Option<T>) -> T {
@@ -241,10 +236,6 @@ impl Session {
             .expect("closing can be asked for");
         self.wait_quiescent()
     }
-}
-
-fn fds_are_quiet(fds: &[PollFd]) -> bool {
-    fds[0].revents().is_empty()
 }
 
 impl Drop for Session {

@@ -34,7 +34,9 @@ pub struct LinuxTerminal {
     /// `None` once it is hung up. Behind a lock, because the number of a closed descriptor may be used again while
     /// another thread is about to use it.
     master: RwLock<Option<OwnedFd>>,
-    number: RawFd,
+    /// An epoll that watches the master for changes. The master itself is of no use for that: while nobody has the
+    /// terminal open it is ready all the time, with EPOLLHUP.
+    changes: OwnedFd,
     terminal: pty::Identity,
     guard: guard::Guard,
 }
@@ -50,9 +52,10 @@ pub fn open(spec: &Spec) -> Result<LinuxTerminal, OpenError> {
     let frame =
         wire::start(spec, std::process::id(), &limits::to_restore()).map_err(at(Stage::Exec))?;
     let (master, slave, terminal) = pty::allocate(spec.size).map_err(at(Stage::Terminal))?;
+    let changes = pty::changes_of(&master).map_err(at(Stage::Terminal))?;
     let guard = guard::Guard::start(slave, &frame).map_err(at(Stage::Terminal))?;
     Ok(LinuxTerminal {
-        number: master.as_raw_fd(),
+        changes,
         master: RwLock::new(Some(master)),
         terminal,
         guard,
@@ -84,7 +87,11 @@ impl LinuxTerminal {
 
 impl Terminal for LinuxTerminal {
     fn terminal_fd(&self) -> RawFd {
-        self.number
+        self.changes.as_raw_fd()
+    }
+
+    fn heed(&self) {
+        pty::heed(self.changes.as_fd());
     }
 
     fn report_fd(&self) -> RawFd {

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::event::{Timespec, epoll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
@@ -40,6 +41,28 @@ pub(super) fn allocate(size: Size) -> io::Result<(OwnedFd, OwnedFd, Identity)> {
     resize(master.as_fd(), size)?;
     let identity = identity(slave.as_fd())?;
     Ok((master, slave, identity))
+}
+
+/// What becomes readable at each change of a master: output, room to write, the last slave closed.
+pub(super) fn changes_of(master: &OwnedFd) -> io::Result<OwnedFd> {
+    let changes = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let flags = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::ET;
+    epoll::add(&changes, master, epoll::EventData::new_u64(0), flags)?;
+    Ok(changes)
+}
+
+/// Takes note of the changes so far.
+pub(super) fn heed(changes: BorrowedFd) {
+    let mut events = Vec::with_capacity(1);
+    // Without a wait it can only fail for a descriptor that is no epoll.
+    let _ = epoll::wait(
+        changes,
+        rustix::buffer::spare_capacity(&mut events),
+        Some(&Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        }),
+    );
 }
 
 /// A slave for one question, to be closed at once: while it is open it hides that everybody else has let go, so that

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 from harness import Start
+
+from programs import needs
 
 _THROUGH_ENV = ["dash", "busybox", "mksh", "ksh93"]
 _each = pytest.mark.parametrize("name", [*_THROUGH_ENV, "yash"])
@@ -120,10 +121,7 @@ def test_yash_without_a_file_has_a_prompt_of_its_own(start: Start, home: Path) -
 
 @pytest.mark.rule("end-10", "ready-6")
 def test_yash_called_sh(start: Start, home: Path, tmp_path: Path) -> None:
-    program = shutil.which("yash")
-    if program is None:
-        pytest.skip("yash is not installed")
-    (tmp_path / "sh").symlink_to(program)
+    (tmp_path / "sh").symlink_to(needs("yash"))
     (home / "env").write_text("mine=env; PS1='!# '")
     with start(str(tmp_path / "sh"), env={"ENV": str(home / "env")}) as shell:
         assert shell.ready().cwd == str(home)

@@ -29,5 +29,6 @@ class PowerShellDialect:
             argv=(program, *arguments),
             descriptors={_CONFIGURATION: fields(checked_key(key)), _TEXT: start_up_text("powershell.ps1")},
             marks=True,
+            certain=False,
             reports=_REPORTS,
         )

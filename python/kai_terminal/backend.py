@@ -171,7 +171,7 @@ class ShellBackend:
                 env.pop(name, None)
             else:
                 env[name] = value
-        startup = "marks" if launch.marks else "immediate" if self._argv else "evidence"
+        startup = "marks" if launch.marks and launch.certain else "immediate" if self._argv else "evidence"
         options = {
             "argv": list(launch.argv),
             "arg0": launch.arg0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from kai_terminal import (
     TerminalSpawnRequest,
 )
 from kai_terminal.backend import ShellBackend
+from kai_terminal.shells import Launch, ShellOptions, dialect_for
 from programs import LINE, PROMPT, PYTHON, Names, bash, how, needs
 
 
@@ -26,6 +28,36 @@ async def refused(**options: object) -> TerminalError:
         async with bash(**options):
             pass
     return error.value
+
+
+# A shell whose marks were never seen.
+
+
+class Untried:
+    """bash, as a dialect that nobody has run; with or without the text that makes it emit marks."""
+
+    name = "untried"
+
+    def __init__(self, marking: bool) -> None:
+        self._marking = marking
+
+    def launch(self, program: str, key: str, options: ShellOptions) -> Launch:
+        launch = dialect_for(program).launch(program, key, options)
+        argv = launch.argv if self._marking else (program, "--norc", "-i")
+        return dataclasses.replace(launch, argv=argv, certain=False)
+
+
+@pytest.mark.rule("N12")
+@pytest.mark.parametrize("marking", [True, False])
+async def test_an_untried_dialect_opens_with_or_without_its_marks(
+    monkeypatch: pytest.MonkeyPatch, marking: bool
+) -> None:
+    monkeypatch.setattr("kai_terminal.backend.dialect_for", lambda _program: Untried(marking))
+    async with bash(idle_silence=0.3) as terminal:
+        result = await terminal.send("echo hi")
+        assert "\nhi\n" in result.viewport
+        assert result.output == ("hi\n" if marking else None)
+        assert result.exit_code == (0 if marking else None)
 
 
 # What cannot be opened.

@@ -74,7 +74,9 @@ def test_only_hexadecimal_keys_get_into_shell_text(key: str) -> None:
 
 
 @pytest.mark.rule("N5")
-@pytest.mark.parametrize("name", ["bash", "zsh", "dash", "ash", "busybox", "mksh", "ksh93", "ksh", "fish"])
+@pytest.mark.parametrize(
+    "name", ["bash", "zsh", "dash", "ash", "busybox", "mksh", "ksh93", "ksh", "yash", "fish", "nu", "pwsh"]
+)
 @pytest.mark.parametrize("login", [False, True])
 def test_the_key_is_on_a_descriptor_only(name: str, login: bool) -> None:
     launch = dialect_for(f"/opt/{name}").launch(f"/opt/{name}", KEY, ShellOptions(login=login))
@@ -83,3 +85,12 @@ def test_the_key_is_on_a_descriptor_only(name: str, login: bool) -> None:
     assert KEY not in repr((launch.argv, launch.arg0, launch.env))
     assert sum(content.count(KEY.encode()) for content in launch.descriptors.values()) == 1
     assert all(len(content) < 60_000 for content in launch.descriptors.values())
+
+
+@pytest.mark.rule("end-10", "A7")
+def test_powershell_reads_login_first_and_its_profiles_unless_clean() -> None:
+    dialect = dialect_for("/opt/pwsh")
+    assert dialect.name == "powershell"
+    argv = dialect.launch("/opt/pwsh", KEY, ShellOptions(login=True, startup="clean")).argv
+    assert argv[:5] == ("/opt/pwsh", "-Login", "-NoProfile", "-NoExit", "-Command")
+    assert dialect.launch("/opt/pwsh", KEY, ShellOptions()).argv[1] == "-NoExit"

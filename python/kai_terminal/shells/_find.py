@@ -10,8 +10,10 @@ from pathlib import Path
 from ._bash import BashDialect
 from ._fish import FishDialect
 from ._launch import Dialect
+from ._nushell import NushellDialect
 from ._plain import PlainDialect
 from ._posix import PosixDialect
+from ._powershell import PowerShellDialect
 from ._zsh import ZshDialect
 
 _ASH = PosixDialect("ash", frozenset({"continuation"}))
@@ -20,12 +22,15 @@ _DIALECTS: Mapping[str, Dialect] = {
     "bash": BashDialect(),
     "zsh": ZshDialect(),
     "fish": FishDialect(),
+    "nu": NushellDialect(),
+    "pwsh": PowerShellDialect(),
     "dash": PosixDialect("dash", frozenset({"continuation"})),
     "ash": _ASH,
     "busybox": _ASH,
     "mksh": PosixDialect("mksh"),
     "ksh93": _KSH93,
     "ksh": _KSH93,
+    "yash": PosixDialect("yash", frozenset({"continuation"})),
 }
 _FALLBACKS = ("/bin/bash", "/bin/sh")
 

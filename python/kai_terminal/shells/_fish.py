@@ -6,11 +6,11 @@ from ._launch import Launch, Report, ShellOptions, checked_key, fields, start_up
 
 _TEXT = 63
 _CONFIGURATION = 62
-_REPORTS: frozenset[Report] = frozenset({"exit_code", "exit_codes", "cwd", "command", "command_start"})
+_REPORTS: frozenset[Report] = frozenset({"exit_code", "exit_codes", "cwd", "command", "continuation", "command_start"})
 
 
 class FishDialect:
-    """fish. There is no secondary prompt: an unfinished command goes on in the same edit buffer."""
+    """fish. There is no secondary prompt: that a command is unfinished is told by the key that could not end it."""
 
     name = "fish"
 

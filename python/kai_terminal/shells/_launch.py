@@ -39,6 +39,7 @@ class Launch:
     - `descriptors`: the bytes that the shell finds on a descriptor: each a pipe of its own, filled and closed at the
       writing end before the shell starts. Less than 60 kB together with nothing read: a Linux pipe takes 64 KiB.
     - `marks`: whether this launch emits marks.
+    - `certain`: whether that was seen on the real program; where it was not, its start must not wait for a mark alone.
     - `reports`: what can be known; what is not in it stays `None`.
     """
 
@@ -48,6 +49,7 @@ class Launch:
     # The key is among these bytes, so they stay out of `repr`.
     descriptors: Mapping[int, bytes] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     marks: bool = False
+    certain: bool = True
     reports: frozenset[Report] = frozenset()
 
 

@@ -1,4 +1,4 @@
-"""Shells that have an ENV file and expand PS1, and nothing else: dash, busybox ash, mksh, ksh93."""
+"""Shells that have a start-up file and expand PS1, and no hooks: dash, busybox ash, mksh, ksh93, yash."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ _ALWAYS: frozenset[Report] = frozenset({"exit_code", "cwd"})
 class PosixDialect:
     """A shell that reads the file that `ENV` names when it is interactive (POSIX.1, sh).
 
+    yash does so only where it is called `sh`; else there is an option for that file, and prompts have escapes (yash(1),
+    Initialization of yash; Prompts).
+
     `reports` is what the shell can tell beside the status and the working directory. No hook runs before a command, so
     its start is not marked, and an empty line cannot be told from a command: the status is then that of the last one.
     """
@@ -27,20 +30,22 @@ class PosixDialect:
 
     def launch(self, program: str, key: str, options: ShellOptions) -> Launch:
         """See `Dialect.launch`."""
+        name = PurePath(program).name
+        own_option = self.name == "yash" and name != "sh"
         lines = (
             checked_key(key),
-            self.name,
+            "yash-sh" if self.name == "yash" and name == "sh" else self.name,
             options.startup,
             "1" if options.login else "",
             # A path with a newline cannot be given back.
             options.env.get("ENV", "").partition("\n")[0],
         )
-        name = PurePath(program).name
+        text = f"/dev/fd/{_TEXT}"
         return Launch(
-            argv=(program, "-i"),
+            argv=(program, f"--rcfile={text}", "-i") if own_option else (program, "-i"),
             # busybox is whatever it is called.
             arg0="ash" if name == "busybox" else None,
-            env={"ENV": f"/dev/fd/{_TEXT}"},
+            env={} if own_option else {"ENV": text},
             descriptors={
                 _CONFIGURATION: "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"),
                 _TEXT: start_up_text("posix.sh"),

@@ -3,7 +3,7 @@
 # Function bodies hold names only, never the key. fish has no way to close a descriptor: the two pipes stay open, and are
 # empty.
 
-# Unexported whatever the environment had under these names: the key; the number of the last mark, and of this prompt's
+# Unexported whatever the environment had under these names: the key; the number of the last mark, of this prompt's
 # B; how many commands were started; the wrappings of the user's prompt so far, and the one that counts.
 set -gu __kai_key
 set -gu __kai_n 0
@@ -45,12 +45,49 @@ end
 # Before a prompt, once; fish may call `fish_prompt` more often, and then the same B is printed again.
 function __kai_prompt_begins --on-event fish_prompt
     __kai_wrap_prompt
+    __kai_bind
     set -l parameters ";c=$__kai_c"
     string match -qr '[[:cntrl:]]' -- $PWD
     or set parameters "$parameters;d=$PWD"
     __kai_mark A $parameters
     set -g __kai_n (math $__kai_n + 1)
     set -g __kai_b $__kai_n
+end
+
+# Enter goes on in the same editor where a command is unfinished. Nothing tells that but the key itself, so where Enter has
+# its usual meaning, it gets one more. A newline that is pasted does not come this way. The user's own bindings come before
+# these, and `fish_vi_key_bindings` and its like put the usual ones back.
+function __kai_bind
+    for mode in default insert
+        bind --preset -M $mode \r 2>/dev/null | string match -qr ' execute$'
+        and bind --preset -M $mode \r __kai_enter
+    end
+end
+
+function __kai_enter
+    commandline --is-valid
+    set -l validity $status
+    # A backslash at the end is valid, and is not run either. With a `#` before it, it may be a comment's, and is.
+    string match -qr '^[^#]*(?<!\\\\)(\\\\\\\\)*\\\\$' -- (commandline)[-1]
+    and set validity 2
+    # While completions are shown, Enter takes one.
+    if test $validity -eq 2; and not commandline --paging-mode
+        __kai_mark P
+    end
+    commandline -f execute
+end
+
+# A line with a syntax error is not run: fish says why and leaves it in the editor, where the next one would be appended to
+# it. It is taken out, by what Ctrl-C does, because the buffer cannot be set while this runs; and there is a new prompt, as
+# in other shells.
+function __kai_rejected --on-event fish_posterror
+    commandline -f cancel-commandline
+end
+
+# Ctrl-C empties the editor and draws the prompt that was there; that the shell has got it is told by a new one.
+function __kai_cancelled --on-event fish_cancel
+    __kai_prompt_begins
+    commandline -f repaint
 end
 
 # The end of a prompt can only be told from inside of it. The user's function is called first and alone, so that it finds

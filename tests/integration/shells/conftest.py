@@ -22,7 +22,13 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def start(home: Path) -> Start:
     """Makes a shell, by name, with the start-up file `rc`; skips the test where that shell is not installed."""
-    names = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}
+    names = {
+        "bash": ".bashrc",
+        "zsh": ".zshrc",
+        "fish": ".config/fish/config.fish",
+        "nu": ".config/nushell/config.nu",
+        "yash": ".yashrc",
+    }
 
     def make(shell: str, rc: str = "", **options: object) -> Shell:
         program = needs(shell)

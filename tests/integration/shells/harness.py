@@ -27,6 +27,8 @@ from kai_terminal.shells import Launch, ShellOptions, dialect_for
 
 DEADLINE = 10.0
 
+_CURSOR_QUERY = b"\x1b[6n"
+
 _MARK = re.compile(rb"\x1b\]133;(?P<body>[^\x07\x1b]*)(?:\x07|\x1b\\)")
 _FORMS = {
     "A": {"required": {"k", "n"}, "optional": {"s", "p", "c", "d"}},
@@ -124,6 +126,8 @@ class Shell:
     master: int = field(init=False)
     raw: bytearray = field(init=False, default_factory=bytearray)
     marks: list[Mark] = field(init=False, default_factory=list)
+    #: The marks of prompts that were drawn again: not among `marks`.
+    redrawn: list[Mark] = field(init=False, default_factory=list)
     foreign: int = field(init=False, default=0)
     ended: bool = field(init=False, default=False)
     code: int | None = field(init=False, default=None)
@@ -169,13 +173,17 @@ class Shell:
 
     def wait(self, done: Callable[[], bool], what: str) -> None:
         """Reads until `done()`; fails with the screen's bytes when the shell ended or the deadline passed."""
-        deadline = time.monotonic() + DEADLINE
+        assert self._read_until(done, DEADLINE), f"no {what} before the end or in time: {bytes(self.raw)!r}"
+
+    def _read_until(self, done: Callable[[], bool], seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
         while not done():
-            assert not self.ended, f"the shell ended while waiting for {what}: {bytes(self.raw)!r}"
             remaining = deadline - time.monotonic()
-            assert remaining > 0, f"no {what} in time: {bytes(self.raw)!r}"
+            if self.ended or remaining <= 0:
+                return False
             if select.select([self.master], [], [], remaining)[0]:
                 self._read()
+        return True
 
     def ready(self) -> Result:
         """Waits for the start-up prompt."""
@@ -201,6 +209,19 @@ class Shell:
             self._end()
         assert self.code is not None
         return self.code
+
+    def interrupt(self) -> Result:
+        """Types Ctrl-C until a prompt has been printed.
+
+        More than once, because a fish may lose a SIGINT, without our marks too: up to half of those that come right
+        after its echo. At an empty line it ignores the others.
+        """
+        count = len(self.marks)
+        for _ in range(20):
+            self.write("\x03")
+            if self._read_until(lambda: any(mark.kind == "B" for mark in self.marks[count:]), DEADLINE / 20):
+                break
+        return self._until_prompt(1)
 
     def text_of(self, text: str) -> Result:
         """Types `text`, and waits for a secondary prompt."""
@@ -276,14 +297,22 @@ class Shell:
         if not data:
             self._end()
             return
+        queries = self.raw[-len(_CURSOR_QUERY) + 1 :] + data
         self.raw += data
+        # Some shells wait for this at every prompt. Where the cursor really is does not matter to any test.
+        os.write(self.master, b"\x1b[1;1R" * queries.count(_CURSOR_QUERY))
         for match in _MARK.finditer(self.raw, self._scanned):
             mark = parse(match["body"], self.key, match.start(), match.end())
             self._scanned = match.end()
             if mark is None:
                 self.foreign += 1
+            elif self._is_redraw(mark):
+                self.redrawn.append(mark)
             else:
                 self.marks.append(mark)
+
+    def _is_redraw(self, mark: Mark) -> bool:
+        return mark.kind in "AB" and mark.number in [m.number for m in self.marks if m.kind == mark.kind][-1:]
 
 
 def _session(leader: int) -> list[int]:

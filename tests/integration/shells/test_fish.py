@@ -57,6 +57,70 @@ def test_no_command_no_code(start: Start, line: str) -> None:
         assert shell.run("sh -c 'exit 3'").code == 3
 
 
+@pytest.mark.rule("shell-19")
+@pytest.mark.parametrize("line", ["cat <<X", "end", "echo )", "begin; end end\rtrue"])
+def test_a_rejected_line_is_no_command_and_leaves_nothing(start: Start, line: str) -> None:
+    with start("fish") as shell:
+        shell.ready()
+        result = shell.run(line.partition("\r")[0])
+        assert (result.code, result.kinds) == (None, "AB")
+        assert "fish: " in result.text
+        assert shell.run("true").code == 0
+        # The next line may have been typed already.
+        result = shell.run(f"{line}\rsh -c 'echo clean; exit 3'", prompts=2 + line.count("\r"))
+        assert result.code == 3
+        assert shown(result).endswith("clean\n")
+
+
+@pytest.mark.rule("shell-14")
+def test_an_interrupt_of_half_a_line_is_no_command(start: Start) -> None:
+    with start("fish") as shell:
+        shell.ready()
+        for _ in range(3):
+            shell.write("half")
+            shell.shown("half")
+            result = shell.interrupt()
+            assert (result.code, result.kinds) == (None, "AB")
+        assert shell.run("sh -c 'exit 5'").code == 5
+
+
+@pytest.mark.rule("ready-6")
+@pytest.mark.parametrize(
+    "lines", [("begin", "echo", "end"), ("echo \"a 'b", 'c"'), ("true \\", "b"), ("begin; # c", "true \\", "b", "end")]
+)
+@pytest.mark.parametrize("first", ["true", "fish_vi_key_bindings", "fish_vi_key_bindings; fish_default_key_bindings"])
+def test_an_unfinished_command_is_told(start: Start, first: str, lines: tuple[str, ...]) -> None:
+    with start("fish") as shell:
+        shell.ready()
+        shell.run(first)
+        for line in lines[:-1]:
+            result = shell.text_of(line)
+            assert (result.kinds, result.continuation, result.code) == ("P", True, None)
+        result = shell.run(lines[-1])
+        assert (result.code, result.kinds) == (0, "CDAB")
+        shell.text_of(lines[0])
+        assert shell.interrupt().kinds == "AB"
+        assert shell.run("sh -c 'exit 6'").code == 6
+
+
+@pytest.mark.rule("ready-6")
+@pytest.mark.parametrize("line", ["true # c\\", "true \\\\", "true 'a\\\\'", "\x1b[200~begin\ntrue\nend\x1b[201~"])
+def test_a_finished_command_is_never_told_to_be_unfinished(start: Start, line: str) -> None:
+    with start("fish") as shell:
+        shell.ready()
+        result = shell.run(line)
+        assert (result.code, result.kinds) == (0, "CDAB")
+
+
+@pytest.mark.rule("ready-6")
+def test_the_users_own_enter_is_left_alone(start: Start) -> None:
+    rc = "function mine; set -g times (math $times + 1); commandline -f execute; end; bind \\r mine\n"
+    with start("fish", rc=rc) as shell:
+        shell.ready()
+        assert shown(shell.run("echo $times")) == "1\n"
+        assert shell.run("begin\rend").kinds == "CDAB"
+
+
 @pytest.mark.rule("shell-15", "end-5")
 def test_two_lines_typed_ahead_both_run(start: Start) -> None:
     with start("fish") as shell:

@@ -1,17 +1,22 @@
-"""dash, busybox ash, mksh, ksh93: what an ENV file and PS1 alone can do."""
+"""dash, busybox ash, mksh, ksh93, yash: what an ENV file and PS1 alone can do."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from harness import Start
 
-_SHELLS = ["dash", "busybox", "mksh", "ksh93"]
-pytestmark = pytest.mark.parametrize("name", _SHELLS)
+from programs import needs
+
+_THROUGH_ENV = ["dash", "busybox", "mksh", "ksh93"]
+_each = pytest.mark.parametrize("name", [*_THROUGH_ENV, "yash"])
+_each_through_env = pytest.mark.parametrize("name", _THROUGH_ENV)
 
 
 @pytest.mark.rule("end-10", "A7")
+@_each_through_env
 def test_the_users_files_are_read(start: Start, home: Path, name: str) -> None:
     (home / "env").write_text("mine=env")
     (home / ".profile").write_text(f"profile=yes; ENV={home / 'env'}")
@@ -27,6 +32,7 @@ def test_the_users_files_are_read(start: Start, home: Path, name: str) -> None:
 
 
 @pytest.mark.rule("end-10")
+@_each_through_env
 def test_without_env_a_shell_reads_its_own_file(start: Start, home: Path, name: str) -> None:
     (home / ".mkshrc").write_text("mine=mksh")
     (home / ".kshrc").write_text("mine=ksh93")
@@ -37,6 +43,7 @@ def test_without_env_a_shell_reads_its_own_file(start: Start, home: Path, name: 
 
 
 @pytest.mark.rule("shell-10", "N5")
+@_each
 def test_the_key_is_not_exported_even_if_its_name_was(start: Start, name: str) -> None:
     with start(name, environment={"kai_key": "x", "kai_a": "x", "kai_n": "x"}, rc="set -a") as shell:
         shell.ready()
@@ -46,6 +53,7 @@ def test_the_key_is_not_exported_even_if_its_name_was(start: Start, name: str) -
 
 
 @pytest.mark.rule("shell-11")
+@_each
 def test_a_shell_inside_shows_nothing_and_its_code(start: Start, name: str) -> None:
     with start(name, rc="PS1='> '") as shell:
         shell.ready()
@@ -63,6 +71,7 @@ def test_a_shell_inside_shows_nothing_and_its_code(start: Start, name: str) -> N
 
 
 @pytest.mark.rule("shell-6", "shell-9")
+@_each
 @pytest.mark.parametrize("rc", ["set -u", "set -f", "IFS=", "IFS=7", "PS1='!# '", "unset PS1 PS2"])
 def test_options_in_the_start_up_file(start: Start, name: str, rc: str) -> None:
     with start(name, rc=rc) as shell:
@@ -73,6 +82,7 @@ def test_options_in_the_start_up_file(start: Start, name: str, rc: str) -> None:
 
 
 @pytest.mark.rule("N5")
+@_each
 @pytest.mark.parametrize("directory", ["a!b", "1!2"])
 def test_a_directory_that_a_prompt_could_change_is_right_or_unknown(
     start: Start, home: Path, name: str, directory: str
@@ -82,3 +92,42 @@ def test_a_directory_that_a_prompt_could_change_is_right_or_unknown(
         shell.ready()
         told = shell.run(f"cd '{directory}'").cwd
         assert told == (None if name == "ksh93" else str(home / directory))
+
+
+@pytest.mark.rule("end-10", "A7")
+def test_yash_has_files_of_its_own(start: Start, home: Path) -> None:
+    (home / ".yash_profile").write_text("profile=yes")
+    with start("yash", rc="mine=rc", env={"ENV": "/caller"}) as shell:
+        shell.ready()
+        assert "=rc none /caller=" in shell.run("echo =$mine ${profile-none} $ENV=").text
+    with start("yash", login=True) as shell:
+        shell.ready()
+        assert "=rc yes=" in shell.run("echo =$mine $profile=").text
+    with start("yash", startup="clean") as shell:
+        shell.ready()
+        assert "=none=" in shell.run("echo =${mine-none}=").text
+        assert shell.run("(exit 7)").code == 7
+
+
+@pytest.mark.rule("ready-10")
+def test_yash_without_a_file_has_a_prompt_of_its_own(start: Start, home: Path) -> None:
+    with start("yash") as shell:
+        shell.ready()
+        # Its common settings use the variables that go before PS1 and PS2.
+        assert "=set set=" in shell.run("echo =${YASH_PS1+set} ${YASH_PS2+set}=").text
+        assert shell.run("(exit 7)").code == 7
+        assert shell.text_of("echo 'a").continuation
+
+
+@pytest.mark.rule("end-10", "ready-6")
+def test_yash_called_sh(start: Start, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "sh").symlink_to(needs("yash"))
+    (home / "env").write_text("mine=env; PS1='!# '")
+    with start(str(tmp_path / "sh"), env={"ENV": str(home / "env")}) as shell:
+        assert shell.ready().cwd == str(home)
+        assert f"=env {home / 'env'}=" in shell.run("echo =$mine $ENV=").text
+        assert re.search("posixlycorrect +on", shell.run("set -o").text)
+        assert shell.run("(exit 7)").code == 7
+        (home / "1!2").mkdir()
+        assert shell.run("cd '1!2'").cwd is None
+        assert shell.text_of("echo 'a").continuation

@@ -67,7 +67,8 @@ class ShellBackend:
     `shell` is a name or a path (`None`: `$SHELL`, else bash, else sh); `argv` is a program instead of a shell. `env` is
     merged over the scrubbed environment, `None` removes a name. Times are in seconds: `startup_timeout` until the shell
     must be ready, `send_timeout` the default limit of a send (`None`: none), `idle_silence` how long output must be
-    silent to be taken for idle, `poll_quiet` how long a program that polls must be quiet to be taken for listening,
+    silent to be taken for idle, `poll_quiet` how long a program that polls must be quiet to be taken for listening (no
+    effect yet: polls are not looked at),
     `grace` how long programs may take to end by themselves at a close. `scrollback_lines`, `scrollback_bytes` and
     `max_output` (bytes of a send's output) bound what is kept. `history_expansion` leaves the shell's `!` on;
     `startup="clean"` leaves out the user's start-up files. `runtime` is reserved for another provider of terminals and

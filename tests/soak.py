@@ -11,9 +11,9 @@ import asyncio
 import os
 import random
 import threading
-from pathlib import Path
 
 import kai_terminal
+from programs import command_line, pids
 
 ESCAPEES = ("setsid sleep {0} &", "nohup sleep {0} >/dev/null 2>&1 &", "(trap '' TERM HUP; sleep {0}) &", "sleep {0} &")
 
@@ -40,17 +40,8 @@ async def one_round(number: int, mark: int) -> None:
             assert result.session_status == kai_terminal.Exited(9), result
 
 
-def left(mark: int) -> list[str]:
-    found: list[str] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                command = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if command[:2] == [b"sleep", str(mark).encode()]:
-                found.append(entry.name)
-    return found
+def left(mark: int) -> list[int]:
+    return [pid for pid in pids() if command_line(pid)[:2] == ["sleep", str(mark)]]
 
 
 def held() -> tuple[int, int]:

@@ -68,11 +68,10 @@ class ShellBackend:
     merged over the scrubbed environment, `None` removes a name. Times are in seconds: `startup_timeout` until the shell
     must be ready, `send_timeout` the default limit of a send (`None`: none), `idle_silence` how long output must be
     silent to be taken for idle, `poll_quiet` how long a program that polls must be quiet to be taken for listening (no
-    effect yet: polls are not looked at),
-    `grace` how long programs may take to end by themselves at a close. `scrollback_lines`, `scrollback_bytes` and
-    `max_output` (bytes of a send's output) bound what is kept. `history_expansion` leaves the shell's `!` on;
-    `startup="clean"` leaves out the user's start-up files. `runtime` is reserved for another provider of terminals and
-    must be `None`.
+    effect yet: polls are not looked at), `grace` how long programs may take to end by themselves at a close.
+    `scrollback_lines`, `scrollback_bytes` and `max_output` (bytes of a send's output) bound what is kept.
+    `history_expansion` leaves the shell's `!` on; `startup="clean"` leaves out the user's start-up files. `runtime` is
+    reserved for another provider of terminals and must be `None`.
     """
 
     type = "shell"
@@ -154,16 +153,15 @@ class ShellBackend:
         """
         spec.signal.throw_if_aborted()
         prepare()
-        options, reports = self._options(spec)
-        inner = _core.Session.open(options)
+        inner = _core.Session.open(self._options(spec))
         try:
             await _unless_aborted(crossing(inner.started), spec)
         except BaseException as error:
             await _roll_back(inner, error)
             raise
-        return ShellSession(inner, reports)
+        return ShellSession(inner)
 
-    def _options(self, spec: TerminalBackendSpawnSpec) -> tuple[dict[str, Any], frozenset[str]]:
+    def _options(self, spec: TerminalBackendSpawnSpec) -> dict[str, Any]:
         env = terminal_environment(os.environ, self._env)
         key = secrets.token_hex(16)
         launch = _program(self._argv, env) if self._argv else self._shell_launch(env, key)
@@ -173,7 +171,7 @@ class ShellBackend:
             else:
                 env[name] = value
         startup = "marks" if launch.marks and launch.certain else "immediate" if self._argv else "evidence"
-        options = {
+        return {
             "argv": list(launch.argv),
             "arg0": launch.arg0,
             "env": env,
@@ -183,7 +181,6 @@ class ShellBackend:
             "startup": startup,
             **self._limits,
         }
-        return options, launch.reports
 
     def _shell_launch(self, env: Mapping[str, str], key: str) -> Launch:
         try:
@@ -197,9 +194,8 @@ class ShellBackend:
 class ShellSession:
     """An open terminal of `ShellBackend`."""
 
-    def __init__(self, inner: _core.Session, reports: frozenset[str]) -> None:
+    def __init__(self, inner: _core.Session) -> None:
         self._inner = inner
-        self._reports = reports
         self._motd = inner.motd()
 
     @property
@@ -332,7 +328,7 @@ def _program(argv: Sequence[str], env: Mapping[str, str]) -> Launch:
     if program is None:
         message = f"{name} was not found in PATH ({path}): install it or give its path"
         raise TerminalError(message, TerminalErrorCode.START_FAILED)
-    return Launch(argv=(program, *argv[1:]), arg0=name, env={}, descriptors={}, marks=False, reports=frozenset())
+    return Launch(argv=(program, *argv[1:]), arg0=name)
 
 
 def _directory(cwd: str | None) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -262,8 +263,6 @@ def _pids(program: str) -> list[int]:
 
 
 def _program(name: str) -> str:
-    import shutil
-
     path = shutil.which(name)
     if path is None:
         message = f"the demo needs {name} in PATH"

@@ -10,10 +10,9 @@ use crate::sys::{ExitStatus, Read, Report, Signal, Terminal, Thread};
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// The most that is read while the lock is held once, so that a fast writer cannot starve readers.
+/// The most that is read in one turn, and while the lock is held once, so that a fast writer starves nobody.
 const MOST_READ: usize = 64 * 1024;
 /// The most that is written while the lock is held once.
 const MOST_WRITTEN: usize = 16 * 1024;
@@ -22,8 +21,8 @@ const MOST_WRITTEN: usize = 16 * 1024;
 const MOST_TAIL: usize = 1024 * 1024;
 
 pub(super) fn spawn(shared: Arc<Shared>) -> io::Result<()> {
-    let terminal = watch(shared.terminal.terminal_fd(), Interest::READABLE)?;
-    let reports = watch(shared.terminal.report_fd(), Interest::READABLE)?;
+    let terminal = watch(shared.terminal.terminal_fd())?;
+    let reports = watch(shared.terminal.report_fd())?;
     let driver = Driver {
         terminal: Some(terminal),
         reports,
@@ -137,7 +136,7 @@ impl Driver {
     }
 
     fn hang_up(&mut self) {
-        // Let go of before it is closed: its number may be another descriptor's a moment later.
+        // From here on there is nothing to read, to write or to watch.
         self.terminal = None;
         self.shared.terminal.hang_up();
     }

@@ -25,7 +25,8 @@ pub struct Config {
     pub send_timeout: Option<Duration>,
     /// The default of a send: how long output must be silent to be taken for idle.
     pub idle_silence: Duration,
-    /// How long a program that polls the terminal must be quiet to be taken for listening.
+    /// How long a program that polls the terminal must be quiet to be taken for listening. No effect yet: polls are not
+    /// looked at.
     pub poll_quiet: Duration,
     pub scrollback_lines: usize,
     pub scrollback_bytes: usize,

@@ -18,7 +18,7 @@ impl AsRawFd for Number {
 // `AsyncFd::with_interest` is deprecated because nothing ties the descriptor's life to the watch, and its successor is
 // unsafe for the same reason. The driver keeps that promise: it owns the provider and drops the watch first.
 #[allow(deprecated)]
-/// Must be called inside the runtime. To be dropped before the descriptor is closed.
-pub(super) fn watch(number: RawFd, interest: Interest) -> io::Result<AsyncFd<Number>> {
-    AsyncFd::with_interest(Number(number), interest)
+/// Watches for readability. Must be called inside the runtime; to be dropped before the descriptor is closed.
+pub(super) fn watch(number: RawFd) -> io::Result<AsyncFd<Number>> {
+    AsyncFd::with_interest(Number(number), Interest::READABLE)
 }

@@ -61,8 +61,9 @@ pub(super) struct Book {
     pub(super) prompts: u64,
     pub(super) cwd: Option<String>,
     pub(super) report: Report,
-    /// What was submitted at the prompt and has not started yet, then the command that runs.
+    /// What was submitted at the prompt and has not started yet.
     pub(super) submitted: Option<String>,
+    /// The text of the command that runs.
     running: Option<String>,
     /// The shell's own count of commands, where it keeps one.
     commands: u64,

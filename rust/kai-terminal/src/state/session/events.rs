@@ -17,7 +17,7 @@ impl SessionState {
         self.shell_pid = Some(pid);
         let immediate = self.options.startup == Startup::Immediate;
         if let Slot::Active(send) = &mut self.slot
-            && (send.purpose == Purpose::Startup)
+            && send.purpose == Purpose::Startup
         {
             if immediate {
                 self.settle(now, Evidence::PromptMark, None);
@@ -119,7 +119,7 @@ impl SessionState {
             return;
         };
         // A start-up file that reads is not the shell's prompt.
-        if (send.purpose == Purpose::Startup) && self.options.startup == Startup::Marks {
+        if send.purpose == Purpose::Startup && self.options.startup == Startup::Marks {
             return;
         }
         if let Some(waiting_for) = readiness::blocking_read(facts, &send.baseline) {

@@ -5,20 +5,25 @@ mod support;
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use kai_terminal::sys::Report;
 use support::{Session, footprint, script, spec};
 
-/// These count what the whole process has, so they take turns.
-static TURN: Mutex<()> = Mutex::new(());
-
-/// rule: proc-8
+/// One test, because these count what the whole process has, threads too: a second test would come and go beside it in
+/// a thread of its own.
+///
+/// rule: proc-8, B1, P8
 #[test]
+fn opening_and_closing_leaves_the_host_as_it_was() {
+    six_hundred_sessions_leave_no_descriptor_no_thread_and_no_process();
+    fifty_failures_leave_nothing();
+    sessions_that_were_let_go_are_reaped_by_the_next_open();
+    no_concurrent_start_of_the_host_inherits_a_descriptor();
+}
+
 fn six_hundred_sessions_leave_no_descriptor_no_thread_and_no_process() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     Session::open(&script("exit")).wait_quiescent();
     let before = footprint();
     for round in 0..600 {
@@ -31,10 +36,7 @@ fn six_hundred_sessions_leave_no_descriptor_no_thread_and_no_process() {
     assert_eq!(footprint(), before);
 }
 
-/// rule: proc-8, B1
-#[test]
 fn fifty_failures_leave_nothing() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     Session::open(&script("exit")).wait_quiescent();
     let before = footprint();
     for _ in 0..50 {
@@ -46,10 +48,7 @@ fn fifty_failures_leave_nothing() {
     assert_eq!(footprint(), before);
 }
 
-/// rule: proc-8
-#[test]
 fn sessions_that_were_let_go_are_reaped_by_the_next_open() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     Session::open(&script("exit")).wait_quiescent();
     let before = footprint();
     for _ in 0..20 {
@@ -61,10 +60,7 @@ fn sessions_that_were_let_go_are_reaped_by_the_next_open() {
     });
 }
 
-/// rule: P8
-#[test]
 fn no_concurrent_start_of_the_host_inherits_a_descriptor() {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let stop = AtomicBool::new(false);
     let seen: BTreeSet<String> = thread::scope(|scope| {
         scope.spawn(|| {
